@@ -1,19 +1,112 @@
-"""Locates the files on this machine, and sets how often trees above the sources are rebuilt.
+"""Locates the files on this machine: the memory, the models, and the logs of other tools. Sets how
+often trees above the sources are rebuilt.
 
-Paths come from the environment first (TREEMEM_DB, TREEMEM_MODELS), then from the
-platform's own user folders. No file is opened or created here.
+Paths come from the environment first (TREEMEM_DB, TREEMEM_MODELS, the variables of the tools), then
+from the platform's own user folders. No file is opened or created here. The places of logs are
+apart from the importers that read them, all of which take longer to import than to look there.
 
-Tested in tests/test_memory.py.
+Tested in tests/test_memory.py and tests/ingest/test_discovery.py.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 # The minimum time between two rebuilds of the trees above the sources, and between two model
 # summaries of a root.
 ROOT_INTERVAL_MS = 15 * 60 * 1000
+
+# Glob patterns below the home folder, by format.
+LOG_PLACES: dict[str, tuple[str, ...]] = {
+    "claude-code": (
+        ".claude/projects/*/*.jsonl",
+        # Agents may start agents, and workflows keep theirs in folders of their own.
+        ".claude/projects/*/*/subagents/**/*.jsonl",
+        ".config/claude/projects/*/*.jsonl",
+        ".config/claude/projects/*/*/subagents/**/*.jsonl",
+    ),
+    "codex": (
+        ".codex/sessions/*/*/*/rollout-*.jsonl",
+        ".codex/sessions/rollout-*.json*",
+        ".codex/archived_sessions/rollout-*.jsonl",
+    ),
+    "gemini-cli": (
+        ".gemini/tmp/*/chats/session-*.json",
+        ".gemini/tmp/*/chats/session-*.jsonl",
+        ".gemini/tmp/*/chats/*/*.jsonl",
+    ),
+    "copilot-cli": (
+        ".copilot/session-state/*.jsonl",
+        ".copilot/session-state/*/events.jsonl",
+    ),
+    "opencode": (
+        ".local/share/opencode/opencode*.db",
+        ".local/share/opencode/storage/session/*/*.json",
+    ),
+    "cline": (
+        ".cline/data/sessions/*/*.messages.json",
+        ".cline/data/tasks/*/api_conversation_history.json",
+        ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/*/"
+        "api_conversation_history.json",
+        ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/*/"
+        "api_conversation_history.json",
+        "Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/*/"
+        "api_conversation_history.json",
+        "Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/*/"
+        "api_conversation_history.json",
+    ),
+    "cursor": (
+        ".config/Cursor/User/globalStorage/state.vscdb",
+        ".config/Cursor/User/workspaceStorage/*/state.vscdb",
+        ".cursor/chats/*/*/store.db",
+        "Library/Application Support/Cursor/User/globalStorage/state.vscdb",
+        "Library/Application Support/Cursor/User/workspaceStorage/*/state.vscdb",
+    ),
+    "aider": (
+        ".aider.chat.history.md",
+        "*/.aider.chat.history.md",
+        "*/*/.aider.chat.history.md",
+    ),
+    "specstory": (
+        ".specstory/history/*.md",
+        "*/.specstory/history/*.md",
+        "*/*/.specstory/history/*.md",
+    ),
+    "pi": (".pi/agent/sessions/*/*.jsonl",),
+    "llm": (
+        ".config/io.datasette.llm/logs.db",
+        "Library/Application Support/io.datasette.llm/logs.db",
+    ),
+    "irc": (
+        "irclogs/**/*.log",
+        ".irssi/logs/**/*.log",
+        ".weechat/logs/*.weechatlog",
+        ".local/share/weechat/logs/*.weechatlog",
+        ".znc/users/*/moddata/log/**/*.log",
+        ".znc/moddata/log/**/*.log",
+        ".config/hexchat/logs/**/*.log",
+    ),
+}
+
+# A folder below the home folder, the variable that overrides it, and the path that the tool appends
+# to the variable's value. The first variable that is set counts.
+_OVERRIDES = (
+    (".claude/", "CLAUDE_CONFIG_DIR", ""),
+    (".codex/", "CODEX_HOME", ""),
+    (".copilot/", "COPILOT_HOME", ""),
+    (".gemini/", "GEMINI_CLI_HOME", ".gemini/"),
+    (".pi/agent/", "PI_CODING_AGENT_DIR", ""),
+    (".config/io.datasette.llm/", "LLM_USER_PATH", ""),
+    ("Library/Application Support/io.datasette.llm/", "LLM_USER_PATH", ""),
+    (".config/", "XDG_CONFIG_HOME", ""),
+    (".local/share/", "XDG_DATA_HOME", ""),
+    (".local/state/", "XDG_STATE_HOME", ""),
+    ("AppData/Roaming/", "APPDATA", ""),
+    ("AppData/Local/", "LOCALAPPDATA", ""),
+)
+_WILD = "*?["
 
 
 def default_database_path() -> Path:
@@ -26,6 +119,27 @@ def models_folder() -> Path:
     """Returns TREEMEM_MODELS, or the folder `models` in the user's data folder."""
     path = os.environ.get("TREEMEM_MODELS")
     return Path(path) if path else _data_folder() / "models"
+
+
+def located(pattern: str, environ: Mapping[str, str], home: Path) -> tuple[Path, str]:
+    """The folder of a pattern, which a tool's environment variable may name, and the rest of the
+    pattern below it.
+
+    Example:
+        >>> folder, below = located(".codex/sessions/*.jsonl", {"CODEX_HOME": "/c"}, Path("/h"))
+        >>> folder.as_posix(), below
+        ('/c/sessions', '*.jsonl')
+    """
+    folder = home
+    for prefix, variable, below in _OVERRIDES:
+        if pattern.startswith(prefix) and environ.get(variable):
+            folder = Path(environ[variable]).expanduser()
+            pattern = below + pattern.removeprefix(prefix)
+            break
+    steps = pattern.split("/")
+    while len(steps) > 1 and not any(char in steps[0] for char in _WILD):
+        folder /= steps.pop(0)
+    return folder, "/".join(steps)
 
 
 def _data_folder() -> Path:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from treemem import times
-from treemem.log_places import LOG_PLACES, located
+from treemem.config import LOG_PLACES, located
 from treemem.store.database import Database
 
 # The time for looking at logs, in seconds: a person waits for the answer.

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Literal
 
+from treemem.config import LOG_PLACES
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import digest_of
 from treemem.importers.common.documents import Line, document_lines, fence_after
 from treemem.importers.common.sniffing import is_text
 from treemem.importers.common.source_ids import file_key, folder_of, one_line, printable
-from treemem.log_places import LOG_PLACES
 from treemem.patterns import lazy_regex
 from treemem.types import Message, Part, Source
 

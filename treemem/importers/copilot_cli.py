@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
+from treemem.config import LOG_PLACES
 from treemem.importers.common.attachments import compact_json
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.branches import RewoundRanges
@@ -18,7 +19,6 @@ from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import events_of, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
-from treemem.log_places import LOG_PLACES
 from treemem.types import Message, MessageKind, Role, Source
 
 EMPTY = "empty message"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from treemem.config import LOG_PLACES
 from treemem.importers.common.attachments import compact_json, without_base64
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message
@@ -19,7 +20,6 @@ from treemem.importers.common.json_members import read_members
 from treemem.importers.common.records import TOO_DEEP, Record, parse_json, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
-from treemem.log_places import LOG_PLACES
 from treemem.origins.wrappers import is_injected
 from treemem.types import PARENT_AGENT, Message, MessageKind, Role, Source
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
+from treemem.config import LOG_PLACES
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.documents import document_lines
 from treemem.importers.common.sniffing import head_lines
 from treemem.importers.common.source_ids import one_line, place_key, printable
-from treemem.log_places import LOG_PLACES
 from treemem.patterns import lazy_regex
 from treemem.types import Message, Source
 

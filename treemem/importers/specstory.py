@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from treemem.config import LOG_PLACES
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.content import Content
 from treemem.importers.common.documents import document_lines, fence_after
 from treemem.importers.common.source_ids import file_key, folder_of, one_line, printable
-from treemem.log_places import LOG_PLACES
 from treemem.origins.wrappers import is_continuation, is_injected
 from treemem.patterns import lazy_regex
 from treemem.types import Message, MessageKind, PartKind, Role, Source

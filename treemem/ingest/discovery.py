@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from treemem.config import located
 from treemem.importers import IMPORTERS, Importer
 from treemem.importers.streams import compressed
 from treemem.ingest.walk import may_be_file
-from treemem.log_places import located
 from treemem.reports import needs_text
 from treemem.store.usage import UsageRow
 from treemem.times import from_ms

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from treemem.config import LOG_PLACES
 from treemem.importers.claude_code.records import certainty, records_of
 from treemem.importers.claude_code.speech import agent_of, is_spoken, kind_of, speech_of
 from treemem.importers.claude_code.survey import Survey, session_of
@@ -20,7 +21,6 @@ from treemem.importers.common.coerce import as_text
 from treemem.importers.common.content import BlockReader, Content, join_fragments
 from treemem.importers.common.records import TOO_DEEP, Record, parse_json, skim_json
 from treemem.importers.common.source_ids import one_line, printable, sent_at
-from treemem.log_places import LOG_PLACES
 from treemem.types import Message, Source
 
 MERGED = "fragment of a message, merged"

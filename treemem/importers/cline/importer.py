@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from treemem.config import LOG_PLACES
 from treemem.importers.cline.speech import Speech
 from treemem.importers.cline.window import Window, is_window_entry
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
@@ -22,7 +23,6 @@ from treemem.importers.common.json_members import JsonMember, read_members
 from treemem.importers.common.sdk_blocks import text_in_tag
 from treemem.importers.common.sniffing import head_value, is_whole
 from treemem.importers.common.source_ids import file_key, one_line, printable
-from treemem.log_places import LOG_PLACES
 from treemem.patterns import lazy_regex
 from treemem.types import Message, Source
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from treemem.config import LOG_PLACES
 from treemem.importers.codex.completed import items_of
 from treemem.importers.codex.items import (
     BARE_ITEMS,
@@ -33,7 +34,6 @@ from treemem.importers.common.records import Record as Line
 from treemem.importers.common.records import events_of, parse_json, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
 from treemem.importers.common.source_ids import is_uuid, printable, sent_at
-from treemem.log_places import LOG_PLACES
 from treemem.types import PARENT_AGENT, Message, Source
 
 LOGGED_TWICE = "logged twice: an item and an event"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from treemem.config import LOG_PLACES
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_text
@@ -19,7 +20,6 @@ from treemem.importers.common.source_ids import file_key, is_uuid, printable
 from treemem.importers.cursor import agent, editor
 from treemem.importers.cursor.export import is_export, read_export
 from treemem.importers.cursor.speech import Speech, workspace_in
-from treemem.log_places import LOG_PLACES
 from treemem.patterns import lazy_regex
 from treemem.types import Source
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from treemem.config import LOG_PLACES
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_text
@@ -19,7 +20,6 @@ from treemem.importers.common.source_ids import file_key, one_line, printable
 from treemem.importers.llm.responses import EMPTY_RESPONSE, Responses
 from treemem.importers.llm.tables import Shared, utc
 from treemem.importers.llm.turns import Turns, message_digest
-from treemem.log_places import LOG_PLACES
 from treemem.types import Message, Source
 
 _FIRST_TABLE = frozenset({"id", "prompt", "response", "chat_id"})

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from treemem.config import LOG_PLACES
 from treemem.errors import ImportFileError
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
@@ -21,7 +22,6 @@ from treemem.importers.common.sniffing import head_value
 from treemem.importers.common.source_ids import one_line, printable
 from treemem.importers.opencode import db
 from treemem.importers.opencode.speech import Reverted, Speech
-from treemem.log_places import LOG_PLACES
 from treemem.types import Source
 
 NO_MESSAGE = "part without its message"
