@@ -7,6 +7,7 @@ Tested in tests/importers/test_chat.py and test_chat_documents.py.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from treemem.importers.common.attachments import compact_json
@@ -44,10 +45,15 @@ ROLE_OF: dict[str, Role] = {
 
 
 class MessageReader:
-    """Turns objects into messages; remembers tool names from call to result."""
+    """Turns objects into messages; remembers tool names from call to result.
 
-    def __init__(self) -> None:
+    names: tools by the ids of calls whose results are to be read.
+    """
+
+    def __init__(self, names: Mapping[str, str] | None = None) -> None:
         self._blocks = BlockReader()
+        for use_id, name in (names or {}).items():
+            self._blocks.names.remember(use_id, name)
 
     def read(self, value: object) -> Message | str:
         """Reads the message in an object; returns the reason if it has to be skipped."""
