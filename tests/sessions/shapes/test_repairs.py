@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sessions.histories import histories
-from treemem.sessions.repairs import NO_BEGINNING, NO_RESULT
 from treemem.sessions.shapes import (
     Shape,
     Turn,
@@ -22,6 +21,7 @@ from treemem.sessions.shapes import (
     with_appended,
     with_text,
 )
+from treemem.sessions.shapes.repairs import NO_BEGINNING, NO_RESULT
 
 SHAPES: tuple[Shape, ...] = ("openai", "anthropic")
 shapes = st.sampled_from(SHAPES)

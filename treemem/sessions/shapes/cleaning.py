@@ -3,20 +3,20 @@
 A turn without such things comes back unchanged. Nothing that says something is lost: what has no
 place in a message becomes text in it. Pure.
 
-Tested in tests/sessions/test_repairs.py.
+Tested in tests/sessions/shapes/test_repairs.py.
 """
 
 from __future__ import annotations
 
 from treemem.importers.common.attachments import compact_json
 from treemem.patterns import lazy_regex
-from treemem.sessions.conversion import (
+from treemem.sessions.shapes.conversion import (
     IMAGE_TYPES,
     call_object,
     safe_name,
     thinking_as_text,
 )
-from treemem.sessions.turns import (
+from treemem.sessions.shapes.turns import (
     THINKING_TYPES,
     Json,
     Turn,

@@ -3,7 +3,7 @@
 A turn keeps its message as it was given, so that an unchanged turn is sent back as it came; each
 part knows its place in it. Messages are OpenAI's, of chat completions, or Anthropic's. Pure.
 
-Tested in tests/sessions/test_shapes.py.
+Tested in tests/sessions/shapes/test_shapes.py.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from typing import Any
 
 from treemem.errors import UsageError
 from treemem.importers.chat.messages import MessageReader
-from treemem.sessions.conversion import render, split_system
-from treemem.sessions.repairs import groups, open_calls, repaired
-from treemem.sessions.turns import (
+from treemem.sessions.shapes.conversion import render, split_system
+from treemem.sessions.shapes.repairs import groups, open_calls, repaired
+from treemem.sessions.shapes.turns import (
     REASONING_KEYS,
     Shape,
     Turn,
@@ -28,7 +28,7 @@ from treemem.sessions.turns import (
     with_text,
     without_thinking,
 )
-from treemem.sessions.validation import problems
+from treemem.sessions.shapes.validation import problems
 from treemem.types import Message
 
 __all__ = [

@@ -4,7 +4,7 @@ A turn of the wanted shape gives its own message back. Of another, all its words
 what the other provider has no place for: the signature of thinking, redacted thinking, the name of
 a user, the error flag of a result, which becomes a word before it. Pure.
 
-Tested in tests/sessions/test_shapes.py.
+Tested in tests/sessions/shapes/test_shapes.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from treemem.importers.common.attachments import compact_json
 from treemem.patterns import lazy_regex
-from treemem.sessions.turns import (
+from treemem.sessions.shapes.turns import (
     SEPARATOR,
     Json,
     Shape,

@@ -3,7 +3,7 @@
 Callers append calls whose results never came, the user speaks while a tool runs, servers give one
 id to several calls, and a cut takes the call from its result. Pure.
 
-Tested in tests/sessions/test_repairs.py.
+Tested in tests/sessions/shapes/test_repairs.py.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from treemem.sessions.cleaning import cleaned, has_only_thinking
-from treemem.sessions.conversion import result_block, result_message, safe_id
-from treemem.sessions.turns import Json, Shape, Turn, TurnPart, copied, parse, with_text
+from treemem.sessions.shapes.cleaning import cleaned, has_only_thinking
+from treemem.sessions.shapes.conversion import result_block, result_message, safe_id
+from treemem.sessions.shapes.turns import Json, Shape, Turn, TurnPart, copied, parse, with_text
 
 NO_RESULT = "[no result was recorded]"
 NO_BEGINNING = "[the beginning of the conversation is not shown]"

@@ -3,7 +3,7 @@
 Errors are quoted from the providers' answers. Unknown fields are not refused: reasoning_content is
 one, which DeepSeek and llama.cpp need.
 
-Tested in tests/sessions/test_validation.py.
+Tested in tests/sessions/shapes/test_validation.py.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from treemem.patterns import lazy_regex
-from treemem.sessions.conversion import ID_CHARS_MAX
-from treemem.sessions.turns import Json, json_object
+from treemem.sessions.shapes.conversion import ID_CHARS_MAX
+from treemem.sessions.shapes.turns import Json, json_object
 
 # "Invalid 'messages[9].tool_calls[0].function.name': string does not match pattern. Expected a
 # string that matches the pattern '^[a-zA-Z0-9_-]+$'"; the reference: at most 64 characters.

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests.sessions.histories import PIXEL, histories
 from treemem.errors import UsageError
-from treemem.sessions.conversion import safe_id, safe_name
 from treemem.sessions.shapes import (
     Shape,
     Turn,
@@ -26,6 +25,7 @@ from treemem.sessions.shapes import (
     with_text,
     without_thinking,
 )
+from treemem.sessions.shapes.conversion import safe_id, safe_name
 
 SHAPES: tuple[Shape, ...] = ("openai", "anthropic")
 shapes = st.sampled_from(SHAPES)

@@ -5,7 +5,7 @@ the providers' own answers, as they are reported in trackers of clients. Not che
 depends on the model: whether the last message may be the assistant's (Anthropic's models since
 4.6 refuse to go on from it), whether images are taken at all, and sizes. Pure.
 
-Tested in tests/sessions/test_validation.py.
+Tested in tests/sessions/shapes/test_validation.py.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from treemem.patterns import lazy_regex
-from treemem.sessions import openai_rules
-from treemem.sessions.conversion import IMAGE_TYPES
-from treemem.sessions.turns import THINKING_TYPES, Json, Shape
+from treemem.sessions.shapes import openai_rules
+from treemem.sessions.shapes.conversion import IMAGE_TYPES
+from treemem.sessions.shapes.turns import THINKING_TYPES, Json, Shape
 
 # "String should match pattern '^[a-zA-Z0-9_-]+$'", for messages.N.content.M.tool_use.id.
 _ID = lazy_regex(r"[a-zA-Z0-9_-]+")
