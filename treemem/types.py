@@ -208,9 +208,9 @@ class Span:
 class Scope:
     """What to search or show: everything, one source, topic or session, or what a filter admits.
 
-    key: of a source, a topic or a session: its id, or enough of it; of a filter, see where(), as
-    for tool, project and person. source_ids, speakers: what a filter admits in a memory, filled
-    when it is read there; None for all.
+    key: of a source, a topic or a session: its id, or enough of it; of a filter, the source. tool,
+    project, person, topic, session: of a filter, see where(). source_ids, speakers: what a filter
+    admits in a memory, filled when it is read there; None for all.
     """
 
     kind: ScopeKind
@@ -218,6 +218,8 @@ class Scope:
     tool: str | None = None
     project: str | None = None
     person: str | None = None
+    topic_id: str | None = None
+    session_id: str | None = None
     source_ids: tuple[str, ...] | None = None
     speakers: tuple[str, ...] | None = None
 
@@ -249,24 +251,31 @@ class Scope:
         tool: str | None = None,
         project: str | Path | None = None,
         person: str | None = None,
+        topic: str | None = None,
+        session: str | None = None,
     ) -> Scope:
         """The messages that all of these admit; everything without any.
 
         source: a part of the ids or titles of sources; their sub-agents belong to them. tool: a
         format such as "claude-code", or its beginning. project: a folder, whose sub-folders belong
         to it, or the name or a part of it. person: who wrote the messages, by name, or a role such
-        as "user". Reading a filter that admits nothing raises NotFoundError.
+        as "user". topic, session: as in topic() and session(), which one alone is. Reading a filter
+        that admits nothing raises NotFoundError.
         """
         if source is tool is project is person is None:
-            return cls.everything()
+            if session is None:
+                return cls.everything() if topic is None else cls.topic(topic)
+            if topic is None:
+                return cls.session(session)
         place = None if project is None else str(project)
-        return cls("filter", source, tool, place, person)
+        return cls("filter", source, tool, place, person, topic, session)
 
     def __str__(self) -> str:
         if self.kind != "filter":
             return self.kind if self.key is None else f"{self.kind} {self.key}"
         named = {"source": self.key, "tool": self.tool, "project": self.project,
-                 "person": self.person}  # fmt: skip
+                 "person": self.person, "topic": self.topic_id,
+                 "session": self.session_id}  # fmt: skip
         return ", ".join(f"{name} {value}" for name, value in named.items() if value is not None)
 
 

@@ -19,7 +19,7 @@ import click
 from treemem_cli.completion import formats, ids
 
 if TYPE_CHECKING:
-    from treemem import Redact, Scope
+    from treemem import Redact
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -226,30 +226,16 @@ def scope_options(*names: str) -> Callable[[Command], Command]:
     def add(command: Command) -> Command:
         @wraps(command)
         def with_scope(*arguments: Any, **values: Any) -> Any:
+            from treemem import Scope
+
             given = {name: values.pop(name) for name in names}
-            return command(*arguments, scope=scope_of(**given), **values)
+            return command(*arguments, scope=Scope.where(**given), **values)
 
         for name in reversed(names):
             _SCOPE_OPTIONS[name](with_scope)
         return cast(Command, with_scope)
 
     return add
-
-
-def scope_of(
-    *, topic: str | None = None, session: str | None = None, **filters: str | None
-) -> Scope:
-    """The scope that options name: everything without one. filters: as in Scope.where. Raises
-    click.UsageError for those that exclude each other."""
-    from treemem import Scope
-
-    given = [f"--{name}" for name, value in filters.items() if value is not None]
-    alone = [f"--{name}" for name, value in (("topic", topic), ("session", session)) if value]
-    if alone and len(alone + given) > 1:
-        raise click.UsageError(f"{alone[0]} cannot be combined with {(alone[1:] + given)[0]}.")
-    if topic:
-        return Scope.topic(topic)
-    return Scope.session(session) if session else Scope.where(**filters)
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]

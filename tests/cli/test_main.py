@@ -81,7 +81,7 @@ def test_json_is_one_ascii_value_on_stdout(demo: str, arguments: tuple[str, ...]
         (("tree", "nobody"), 1, "treemem source list"),
         (("search", "x", "--since", "soon"), 1, "2026-11-27"),
         (("search", "x", "--budget", "3"), 1, "too small"),
-        (("search", "x", "--source", "a", "--session", "b"), 2, "cannot be combined"),
+        (("tree", "a", "--topic", "b", "--tool", "c"), 2, "Give a source or --topic, not both."),
         (("work", "--watch", "--every", "soon"), 2, "15m"),
         (("job", "show", "99"), 1, "treemem job list"),
         (("job", "retry", "99"), 1, "treemem job list"),

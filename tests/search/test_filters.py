@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,7 +12,16 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from treemem import Memory, Message, Scope, SearchResult
+from tests.helpers.themes import session, sources
+from treemem import (
+    ENTRY_STATES,
+    Memory,
+    Message,
+    NotFoundError,
+    Scope,
+    SearchResult,
+    UsageError,
+)
 from treemem.search import candidates
 from treemem.store.database import Database
 
@@ -150,3 +159,74 @@ def test_a_filter_by_person_finds_only_their_messages_and_never_nothing_if_one_m
         if (author or "user") in wanted and word in words.split()
     ]  # fmt: skip
     assert bool(found.passages) == bool(matches)
+
+
+@pytest.fixture
+def themed(memory: Memory) -> Memory:
+    """A memory with topics, whose messages Ana and Ben write in turns, in two sessions of a day."""
+    for source, theme in sources().items():
+        said = [
+            replace(message, author=("Ana", "Ben")[at % 2], role="other",
+                    session=f"{'morning' if at < 3 else 'evening'}-{source}")
+            for at, message in enumerate(session(theme, int(source[-2:])))
+        ]  # fmt: skip
+        memory.append(source, said, project=f"/w/{theme}")
+    memory.work(max_calls=0)
+    return memory
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize("embedder", ["none", "hashing"])
+def test_a_topic_and_a_session_are_combined_with_the_other_filters(
+    themed: Memory, is_large: bool, embedder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_large:
+        without_rows_read_whole(monkeypatch)
+    themed.use_model("embedder", embedder)
+    themed.work()
+    topic = next(one for one in themed.topics.list() if {"chat/01", "chat/04"} <= {*one.source_ids})
+    outside = next(name for name in sources() if name not in topic.source_ids)
+
+    def found(question: str = "sourdough login glacier", **filters: str) -> SearchResult:
+        return themed.search(question, scope=Scope.where(**filters), budget_tokens=8_000)
+
+    by_ana = found(topic=topic.id[:6], person="Ana")
+    assert {one.speaker for passage in by_ana.passages for one in passage.messages} == {"Ana"}
+    assert {passage.source_id for passage in by_ana.passages} <= {*topic.source_ids}
+    assert len(by_ana.passages) > 1
+    in_one = found(topic=topic.id, source="chat/01")
+    assert {passage.source_id for passage in in_one.passages} == {"chat/01"}
+    evening = found("starter oven dough loaf", session="evening-chat/01", person="Ben")
+    said = [one for passage in evening.passages for one in passage.messages]
+    assert {(one.speaker, one.external_id) for one in said} <= {
+        ("Ben", "turn 3"),
+        ("Ben", "turn 5"),
+    }
+    assert said
+    with pytest.raises(NotFoundError, match=f"No source fits source {outside}, topic"):
+        found(topic=topic.id, source=outside)
+    broad = found("what did we decide?", topic=topic.id, person="Ana")
+    assert {one.speaker for passage in broad.passages for one in passage.messages} <= {"Ana"}
+
+
+def test_the_ledger_of_a_topic_and_a_person_is_what_both_admit(themed: Memory) -> None:
+    topic = next(one for one in themed.topics.list() if "chat/01" in one.source_ids)
+
+    def entries(scope: Scope) -> set[str]:
+        return {entry.id for entry in themed.ledger(scope, states=ENTRY_STATES)}
+
+    both = Scope.where(topic=topic.id, source="chat/01")
+    assert entries(both) == entries(Scope.topic(topic.id)) & entries(Scope.source("chat/01"))
+    assert entries(both)
+    of_ana = themed.ledger(Scope.where(topic=topic.id, person="Ana"), states=ENTRY_STATES)
+    assert {entry.speaker for entry in of_ana} == {"Ana"}
+    assert {entry.id for entry in of_ana} <= entries(Scope.topic(topic.id))
+    assert {entry.id for entry in themed.digest(both).entries} <= entries(both)
+    with pytest.raises(UsageError, match="There is no tree of"):
+        themed.tree(both)
+
+
+def test_a_topic_or_a_session_alone_is_a_scope_of_its_own() -> None:
+    assert Scope.where(topic="t1") == Scope.topic("t1")
+    assert Scope.where(session="s1") == Scope.session("s1")
+    assert str(Scope.where(topic="t1", tool="codex")) == "tool codex, topic t1"

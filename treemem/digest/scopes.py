@@ -97,6 +97,8 @@ def with_tree(database: Database, scope: Scope) -> Scope:
         return scope
     if scope.person is not None:
         raise UsageError(f"There is no tree of {scope}: a tree has what everybody said.")
+    if scope.topic_id is not None or scope.session_id is not None:
+        raise UsageError(f"There is no tree of {scope}: a tree has all of a source, or of a topic.")
     admitted = set(admitted_seqs(database, scope))
     found = [one for one in _known(database) if one.seq in admitted]
     ids = {one.id for one in found}
@@ -283,14 +285,29 @@ def _filtered(database: Database, scope: Scope) -> Scope:
         found = _of_project(found, scope.project, known)
     if scope.key is not None:
         found = _with_agents(known, named(database, scope.key), found)
+    if scope.topic_id is not None:
+        topic = resolved(database, Scope.topic(scope.topic_id))
+        found = _inside(database, topic, found)
+        scope = replace(scope, topic_id=topic.key)
+    if scope.session_id is not None:
+        session = resolved(database, Scope.session(scope.session_id))
+        found = _inside(database, session, found)
+        scope = replace(scope, session_id=session.key)
     if not found:
         raise NotFoundError(f"No source fits {scope}.", hint=SEE_SOURCES)
-    if scope.person is None and len(found) == 1:
+    is_whole = scope.person is scope.topic_id is scope.session_id is None
+    if is_whole and len(found) == 1:
         return Scope.source(found[0].id)
     chosen = None if len(found) == len(known) else tuple(one.id for one in found)
     if scope.person is None:
         return replace(scope, source_ids=chosen)
     return replace(scope, source_ids=chosen, speakers=_speakers(database, scope.person, chosen))
+
+
+def _inside(database: Database, scope: Scope, found: Iterable[SourceName]) -> list[SourceName]:
+    """Those of these sources that a topic or a session has messages in."""
+    inside = set(source_seqs(database, scope) or ())
+    return [one for one in found if one.seq in inside]
 
 
 def _known(database: Database) -> list[SourceName]:

@@ -283,12 +283,20 @@ def _leaves(scope: Scope, wanted: Filter) -> tuple[str | None, dict[str, object]
     them."""
     kind, key = ("node", wanted.node_id) if wanted.node_id else (scope.kind, scope.key)
     ids = [scope.key] if scope.kind == "source" else scope.source_ids
+    leaves = _LEAVES.get(kind)
+    if leaves is not None and kind == "filter":
+        for part, part_key in (("topic", scope.topic_id), ("session", scope.session_id)):
+            if part_key is not None:
+                inside = _LEAVES[part].replace(":key", f":{part}")
+                leaves = f"SELECT node_seq FROM ({leaves}) WHERE node_seq IN ({inside})"  # noqa: S608
     parameters: dict[str, object] = {
         "key": key,
+        "topic": scope.topic_id,
+        "session": scope.session_id,
         "sources": None if ids is None else json_list(ids),
         "speakers": None if scope.speakers is None else json_list(scope.speakers),
     }
-    return _LEAVES.get(kind), parameters
+    return leaves, parameters
 
 
 class _Said(NamedTuple):

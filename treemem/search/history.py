@@ -325,12 +325,15 @@ def _where(database: Database, scope: Scope) -> tuple[str, dict[str, object]]:
         if seq is None:
             raise lookup.not_found("source", scope.key or "", SEE_SOURCES)
         return " AND sm.source_seq = :source", {"source": seq}
-    if scope.kind == "session":
-        return " AND sm.session = :session", {"session": scope.key}
-    if scope.kind == "topic":
-        leaves = topic_store.leaf_seqs(database, scope.key or "")
-        return _OF_LEAVES, {"leaves": orjson.dumps(leaves).decode()}
     where, parameters = "", dict[str, object]()
+    session = scope.key if scope.kind == "session" else scope.session_id
+    if session is not None:
+        where += " AND sm.session = :session"
+        parameters["session"] = session
+    topic = scope.key if scope.kind == "topic" else scope.topic_id
+    if topic is not None:
+        where += _OF_LEAVES
+        parameters["leaves"] = json_list(topic_store.leaf_seqs(database, topic))
     if scope.source_ids is not None:
         where += _OF_SOURCES
         parameters["sources"] = json_list(scopes.admitted_seqs(database, scope))

@@ -181,7 +181,7 @@ def _trees(database: Database, scope: Scope) -> list[tuple[str, str]]:
     if scope.kind == "source":
         return [("source", scope.key or "")]
     if scope.kind == "filter":
-        if scope.speakers is not None:
+        if scope.speakers is not None or scope.topic_id or scope.session_id:
             return []
         if scope.source_ids is None:  # it admits everything
             return [("global", "")]

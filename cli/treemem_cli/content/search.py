@@ -116,7 +116,8 @@ def search_command(
     """Find what was said, word for word.
 
     WORDS are a question or some words; quotes are not needed. The options --source, --tool,
-    --project and --person can be combined. If nothing is found, the exit code is 1.
+    --project, --person, --session and --topic can be combined. If nothing is found, the exit code
+    is 1.
 
     Each passage comes from one source and one day. Below its heading are the id of the source and
     the nodes from the root down to it; treemem node show and treemem node expand take their ids.

@@ -9,7 +9,13 @@ import click
 
 from treemem_cli.completion import ids
 from treemem_cli.context import NOTHING_STORED, note, open_memory, print_json
-from treemem_cli.parameters import full_option, json_option, no_pager_option, utc_option
+from treemem_cli.parameters import (
+    full_option,
+    json_option,
+    no_pager_option,
+    scope_options,
+    utc_option,
+)
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -29,6 +35,7 @@ BEHIND = (
 @click.option(
     "--topic", metavar="ID", shell_complete=ids("topic"), help="Draw the tree of a topic."
 )
+@scope_options("tool", "project")
 @click.option("--depth", type=click.IntRange(min=0), help="Show this many levels below the root.")
 @utc_option
 @json_option
@@ -39,26 +46,28 @@ def tree_command(
     context: click.Context,
     source: str | None,
     topic: str | None,
+    scope: Scope,
     depth: int | None,
     as_json: bool,
     full: bool,
 ) -> None:
     """Draw the summary tree of everything, a source or a topic.
 
-    SOURCE is a part of an id or a title that no other source has, or "latest". Each node
-    shows its id, size, time range and gist. The tree of everything is updated at most every 15
-    minutes.
+    SOURCE is a part of an id or a title that no other source has, or "latest"; --tool and --project
+    may leave one of several. Each node shows its id, size, time range and gist. The tree of
+    everything is updated at most every 15 minutes.
 
     \b
     Example:
       treemem tree --depth 1
       treemem tree latest
+      treemem tree settlement --tool claude-code
     """
     with open_memory(context) as memory:
-        tree = memory.tree(_scope(source, topic), cite=as_json and full)
+        tree = memory.tree(_scope(source, topic, scope), cite=as_json and full)
         sources = {view.root_id: view for view in memory.sources()}
         digest = memory.digest(tree.scope)
-        is_behind = source is None and topic is None and memory.is_behind("global")
+        is_behind = tree.scope.kind == "everything" and memory.is_behind("global")
     if as_json:
         print_json([tree], full=full)
         return
@@ -81,14 +90,19 @@ def tree_command(
         note(BEHIND)
 
 
-def _scope(source: str | None, topic: str | None) -> Scope:
+def _scope(source: str | None, topic: str | None, filters: Scope) -> Scope:
+    """filters: the scope of --tool and --project."""
     from treemem import Scope
 
-    if source is not None and topic is not None:
+    if topic is not None and source is not None:
         raise click.UsageError("Give a source or --topic, not both.")
+    if topic is not None and filters.kind != "everything":
+        raise click.UsageError("A topic has one tree: leave out --tool and --project.")
     if topic is not None:
         return Scope.topic(topic)
-    return Scope.everything() if source is None else Scope.source(source)
+    if filters.kind == "everything":
+        return filters if source is None else Scope.source(source)
+    return Scope.where(source=source, tool=filters.tool, project=filters.project)
 
 
 def _tree_view(

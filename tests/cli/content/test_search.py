@@ -150,7 +150,8 @@ def fill_several() -> None:
         ):  # fmt: skip
             memory.append(source, [
                 Message(text="The gutter leaks.", author=author, sent_at="2026-01-01T10:00:00Z"),
-                Message("assistant", "I shall mend the gutter.", sent_at="2026-01-01T10:01:00Z"),
+                Message("assistant", "I shall mend the gutter.", sent_at="2026-01-01T10:01:00Z",
+                        session=f"monday-{source}"),
             ], project=project)  # fmt: skip
         memory.work(max_calls=0)
 
@@ -162,6 +163,7 @@ def fill_several() -> None:
     (("--person", "ana"), {"chat/roof"}, {"Ana Lima"}),
     (("--person", "assistant", "--project", "bank"), {"chat/gate"}, {None}),
     (("--tool", "api", "--source", "gate", "--person", "Ben"), {"chat/gate"}, {"Ben"}),
+    (("--session", "monday-chat/gate", "--tool", "api"), {"chat/gate"}, {None}),
 ])  # fmt: skip
 def test_a_search_finds_only_what_its_filters_admit(
     filters: tuple[str, ...], ids: set[str], said: set[str | None]
@@ -178,7 +180,9 @@ def test_a_search_finds_only_what_its_filters_admit(
     (("--person", "Anna"), 1, "no person 'Anna'. There are: Ana Lima, Ben, assistant."),
     (("--source", "attic"), 1, "no source 'attic'"),
     (("--project", "shop", "--source", "gate"), 1, "No source fits source gate, project shop."),
-    (("--session", "s", "--project", "."), 2, "--session cannot be combined with --project"),
+    (("--session", "s", "--project", "shop"), 1, "no session 's'"),
+    (("--session", "monday-chat/roof", "--source", "gate"), 1,
+     "No source fits source gate, session monday-chat/roof"),
 ])  # fmt: skip
 def test_a_filter_that_admits_nothing_is_an_error(
     filters: tuple[str, ...], code: int, words: str

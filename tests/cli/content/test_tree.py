@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command_line import run, run_json
-from treemem import Memory, Scope
+from treemem import Memory, Message, Scope
 
 DEMO = Path(__file__).parents[3] / "treemem" / "demo"
 
@@ -24,6 +24,20 @@ def demo() -> str:
     assert result.exit_code == 0, result.output
     source: str = json.loads(result.stdout)["files"][0]["sources"][0]
     return source
+
+
+def test_filters_leave_one_of_several_trees() -> None:
+    with Memory.open() as memory:
+        for source, project in (("chat/roof", "/w/shop"), ("chat/gate", "/w/bank")):
+            memory.append(source, [Message(text=f"We paint the {source}.")], project=project)
+        memory.work(max_calls=0)
+    gate = run("tree", "chat/gate").stdout
+    for arguments in (("--project", "bank"), ("chat", "--project", "bank", "--tool", "api")):
+        assert run("tree", *arguments).stdout == gate
+    several = run("tree", "chat", "--tool", "api")
+    assert several.exit_code == 1
+    assert "'source chat, tool api' fits 2 sources" in several.stderr
+    assert "leave out --tool" in run("tree", "--topic", "t1", "--tool", "api").stderr
 
 
 def test_the_root_of_the_demo_has_decisions_rules_and_open_points(demo: str) -> None:
