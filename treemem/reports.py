@@ -16,7 +16,8 @@ class Skipped:
     reason: a short stable phrase, by which reports count records. line: 1-based; None if the file
     has no lines. problem: True for damage that the user should know of, False for a record that is
     not a message by design. detail: at most one line, for the report. title: what the record
-    calls the session of a message in any log: the message's id there, and the title.
+    calls the session of a message in any log: the message's id there, and the title. end: if other
+    logs may call a session by this record, which is no message: the id of the source and its own.
     """
 
     reason: str
@@ -24,6 +25,7 @@ class Skipped:
     problem: bool = False
     detail: str | None = None
     title: tuple[str, str] | None = None
+    end: tuple[str, str] | None = None
 
 
 # The reason for a last record that is incomplete: it may still be being written.

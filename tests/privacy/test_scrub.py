@@ -351,6 +351,7 @@ NO_WORDS = set(
     imported_file.digest imported_file.source_ids imported_file.skipped
     log_file.content log_file.format log_file.path log_file.place log_file.start
     topic.id topic_alias.id topic_alias.into_id topic_part.alias
+    awaited_title.identity source_end.identity
     producer.name model_output.key statement.kind entry.id entry.kind entry.state entry_link.kind
     embedder.name embedder.setting vector_1.digest vector_1.vector
     job.kind job.dedupe_key job.payload job.state job.token breaker.kind breaker.job_seqs
@@ -406,6 +407,7 @@ def test_an_owner_stores_a_rewritten_text(memory: Memory, database: Database) ->
     database.execute("INSERT INTO breaker VALUES ('seal', '[]', NULL, 'failed often')")
     database.execute("INSERT INTO imported_file VALUES ('d', '[]', 1, 1, '{}', '[\"bad\"]', 1)")
     database.execute("UPDATE source SET project = '/w/shop'")
+    database.execute("INSERT INTO awaited_title VALUES ('i', 'Mend the pump')")
     database.execute("INSERT INTO entry_choice VALUES (1, 'Never ask.', '/w/shop', 'pinned', 0)")
     for owner in scrub.TEXT_OWNERS:
         key, text = next(iter(owner.texts(database)))

@@ -20,6 +20,8 @@ DROP TRIGGER entry_changes_home;
 DROP TRIGGER entry_loses_tail;
 DROP TRIGGER entry_gains_link;
 DROP TRIGGER entry_loses_link;
+DROP TABLE awaited_title;
+DROP TABLE source_end;
 DROP TRIGGER topic_loses_leaf;
 DROP TABLE topic_part;
 ALTER TABLE topic_leaf DROP COLUMN own;

@@ -101,7 +101,7 @@ def ingest_all(
         for file_report in file_reports(database, file, clock, options, titles):
             report.files.append(file_report)
             finish()
-    titles.store()
+    titles.give()
     return report
 
 
@@ -209,9 +209,20 @@ class FileIngest:
         if may_be_known and imported_files.load(self._database, digest, self.report):
             continuation.remember(self._database)
             return
-        self._store_all(self._batches(importer))
+        try:
+            self._store_all(self._batches(importer))
+        except (ImportFileError, OSError):
+            self._keep_titles()
+            raise
         continuation.remember(self._database)
-        imported_files.remember(self._database, digest, self.report, growing=self._options.growing)
+        with self._database.transaction():
+            self._keep_titles()
+            growing = self._options.growing
+            imported_files.remember(self._database, digest, self.report, growing=growing)
+
+    def _keep_titles(self) -> None:
+        if self._titles is not None:
+            self._titles.keep()
 
     def _check_format(self, file: LogFile) -> None:
         """Raises ImportFileError if nothing could be read as the format that the user named, and
@@ -276,10 +287,12 @@ class FileIngest:
                     self._retire_missing(importer)
                 current = self._open_source(event)
             elif isinstance(event, Skipped):
-                if event.title is not None and self._titles is not None:
+                if self._titles is not None and event.title is not None:
                     self._titles.add(*event.title)
+                if self._titles is not None and event.end is not None:
+                    self._titles.add_end(*event.end)
                 detail = self._options.redaction.excerpt(event.detail)
-                self.report.note(replace(event, detail=detail, title=None))
+                self.report.note(replace(event, detail=detail, title=None, end=None))
             else:
                 assert current is not None, f"{importer.name} yielded a message before its source"
                 if self._is_own_call.setdefault(current, begins_own_call(event.text)):

@@ -194,6 +194,7 @@ class TextOwner(NamedTuple):
 
 TEXT_OWNERS = (
     TextOwner("source.title", sources.titles, sources.rewrite_title),
+    TextOwner("awaited_title.title", sources.awaited_titles, sources.rewrite_awaited),
     TextOwner("source.project", sources.projects, sources.rewrite_project),
     TextOwner("imported_file.problems", imported_files.problem_texts,
               imported_files.rewrite_problems, TextCleaner.clean_problems),

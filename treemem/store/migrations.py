@@ -73,8 +73,8 @@ def apply(
         run(database, entries.MARKED, additions.EXTRACT_AGAIN)
 
     @steps()
-    def m009_merges(database: Database) -> None:
-        run(database, additions.MERGES)
+    def m009_merges_and_titles(database: Database) -> None:
+        run(database, additions.MERGES, additions.TITLES)
 
     steps.apply(Database(connection))
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

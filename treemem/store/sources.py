@@ -1,13 +1,13 @@
 """Stores sources: sessions and documents, each with a history of messages (messages.py).
 
-Owns the table source, except its column open_position.
+Owns the tables source, except its column open_position, source_end and awaited_title.
 
 Tested in tests/store/test_messages.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from treemem.errors import UsageError
 from treemem.store.database import Database, json_list, storable_text
@@ -89,10 +89,67 @@ LIMIT 1
 
 
 def ending_with(database: Database, identity: str) -> int | None:
-    """The source that has a message nearest to its end; None if no source has it. A session that
-    continues another begins with its messages. identity: of the message, see ids.py."""
-    seq = database.value(_ENDING_WITH, (identity,))
+    """The source that ends with a record, or has that message nearest to its end; None if no source
+    has it. A session that continues another begins with its messages. identity: see ids.py."""
+    sql = "SELECT source_seq FROM source_end WHERE identity = ? ORDER BY source_seq LIMIT 1"
+    seq = database.value(sql, (identity,)) or database.value(_ENDING_WITH, (identity,))
     return None if seq is None else int(seq)
+
+
+_ENDS = "SELECT identity FROM source_end WHERE source_seq = ?"
+_REMOVE_END = "DELETE FROM source_end WHERE source_seq = ? AND identity = ?"
+_ADD_END = "INSERT INTO source_end (source_seq, identity) VALUES (?, ?)"
+
+
+def set_ends(database: Database, source_id: str, identities: Set[str]) -> None:
+    """Stores by which records, that are no messages, other logs may call a source, instead of those
+    stored before. A source that is not stored has none. identities: see ids.py."""
+    seq = seq_of(database, source_id)
+    if seq is None:
+        return
+    stored = {identity for (identity,) in database.rows(_ENDS, (seq,))}
+    database.many(_REMOVE_END, [(seq, identity) for identity in sorted(stored - identities)])
+    database.many(_ADD_END, [(seq, identity) for identity in sorted(identities - stored)])
+
+
+_AWAIT = """
+INSERT INTO awaited_title (identity, title)
+SELECT :identity, :title WHERE (SELECT count(*) FROM awaited_title) < :most
+ON CONFLICT (identity) DO UPDATE SET title = excluded.title
+"""
+_ARRIVED = """
+SELECT a.identity, a.title FROM awaited_title a
+WHERE EXISTS (SELECT 1 FROM message m WHERE m.identity = a.identity)
+  OR EXISTS (SELECT 1 FROM source_end e WHERE e.identity = a.identity)
+"""
+
+
+def await_titles(database: Database, titles: Mapping[str, str], most: int) -> None:
+    """Keeps titles for the sources that have or end with these identities. most: the number of
+    titles from which on no more are kept."""
+    rows = [{"identity": identity, "title": storable_text(title)[0], "most": most}
+            for identity, title in titles.items()]  # fmt: skip
+    database.many(_AWAIT, rows)
+
+
+def arrived_titles(database: Database) -> list[tuple[str, str]]:
+    """(identity, title) of the awaited titles whose sources are stored."""
+    return [(*row,) for row in database.rows(_ARRIVED)]
+
+
+def forget_awaited(database: Database, identity: str) -> None:
+    """Deletes an awaited title."""
+    database.execute("DELETE FROM awaited_title WHERE identity = ?", (identity,))
+
+
+def awaited_titles(database: Database) -> Sequence[tuple[str, str]]:
+    """(identity, title) of all awaited titles."""
+    return database.rows("SELECT identity, title FROM awaited_title")
+
+
+def rewrite_awaited(database: Database, identity: str, title: str) -> None:
+    """Stores another text of an awaited title."""
+    database.execute("UPDATE awaited_title SET title = ? WHERE identity = ?", (title, identity))
 
 
 def add_title(database: Database, source_seq: int, title: str) -> None:

@@ -99,7 +99,7 @@ class _Reading:
                 return (Skipped(REPEATED, record.line),)
             api_id = None
         elif api_id is not None and api_id == self._api_id and self._joins(message, source):
-            return (Skipped(MERGED, record.line),)
+            return (Skipped(MERGED, record.line, end=self._end(ordinal, message, source)),)
         events = self._release()
         self._waiting, self._waiting_source = message, source
         self._api_id, self._fragments = api_id, 1
@@ -116,6 +116,13 @@ class _Reading:
         self._waiting = join_fragments(waiting, message)
         self._fragments += 1
         return True
+
+    def _end(self, ordinal: int, message: Message, source: Source) -> tuple[str, str] | None:
+        """The source and the id of a fragment that ends the session or a branch of it, since the
+        file of a later session calls this one by its last record."""
+        if message.external_id is None or source is not self._main:
+            return None
+        return (source.id, message.external_id) if self._survey.is_end(ordinal) else None
 
     def _release(self) -> list[Event]:
         """Returns the waiting message, with its source first if the source changes."""

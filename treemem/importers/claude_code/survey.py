@@ -18,7 +18,7 @@ from treemem.importers.common.coerce import as_dict, as_text
 from treemem.importers.common.records import skim_json
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line
 
-_MAIN, _SIDE, _TURN, _REPLAY, _ACTIVE = 1, 2, 4, 8, 16
+_MAIN, _SIDE, _TURN, _REPLAY, _ACTIVE, _SPOKEN, _ANSWERED = 1, 2, 4, 8, 16, 32, 64
 _NONE = -1
 
 # Later ones take precedence: the user's title, then a model's.
@@ -70,6 +70,10 @@ class Survey:
         """Whether an earlier record of the file has the same uuid."""
         return ordinal < len(self._flags) and bool(self._flags[ordinal] & _REPLAY)
 
+    def is_end(self, ordinal: int) -> bool:
+        """Whether no message follows a record on its branch."""
+        return ordinal < len(self._flags) and not self._flags[ordinal] & _ANSWERED
+
     def sidechain_root(self, ordinal: int) -> int:
         """The ordinal of the first record of the sidechain that a record belongs to."""
         return self._parent[ordinal] if ordinal < len(self._flags) else ordinal
@@ -111,6 +115,7 @@ class Survey:
             self._add_turn(ordinal, value)
 
     def _add_turn(self, ordinal: int, value: dict[str, Any]) -> None:
+        self._flags[ordinal] |= _SPOKEN
         message = as_dict(value.get("message"))
         if key := _hash(message.get("id")) if value["type"] == "assistant" else 0:
             self._group[ordinal] = self._group_of.setdefault(key, ordinal)
@@ -145,6 +150,7 @@ class Survey:
             self._mark_ancestors(newest)
             self._mark_siblings()
             self._mark_followers()
+        self._mark_answered()
         # The file also contains summaries of other sessions of the project.
         if self._summary_leaf and self._summary_leaf not in self._ordinal_of:
             del self._titles["summary"]
@@ -189,6 +195,13 @@ class Survey:
             pending.append(self._parent[ordinal])
             copies = self._moved.get(ordinal, ())
             pending += [self._parent[copy] for copy in copies if self._parent_key[copy]]
+
+    def _mark_answered(self) -> None:
+        """Marks the records that a message follows, also behind records without a message."""
+        for ordinal in range(len(self._flags) - 1, -1, -1):
+            flags, parent = self._flags[ordinal], self._parent[ordinal]
+            if flags & _MAIN and flags & (_SPOKEN | _ANSWERED) and parent != _NONE:
+                self._flags[parent] |= _ANSWERED
 
     def _mark_siblings(self) -> None:
         """Marks the other fragments of active API messages, since parallel tool calls branch below

@@ -167,3 +167,16 @@ CREATE TRIGGER topic_loses_leaf AFTER DELETE ON topic_leaf BEGIN
     AND alias IN (SELECT id FROM topic_alias WHERE topic_seq = old.topic_seq);
 END;
 """
+TITLES = """
+CREATE TABLE awaited_title (        -- titles that logs give to sessions that are not stored yet
+  identity TEXT PRIMARY KEY,        -- of a message of the session, as in message, or of its end
+  title TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE source_end (           -- records by which logs call a session, if they are no message
+  source_seq INTEGER NOT NULL REFERENCES source,
+  identity TEXT NOT NULL,           -- of the last fragment of a message, as if it were a message
+  PRIMARY KEY (source_seq, identity)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX source_end_identity ON source_end (identity);
+"""
