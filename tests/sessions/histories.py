@@ -24,7 +24,9 @@ TOOLS = ("read_file", "bash", "mcp__docs__search")
 words = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).filter(
     lambda text: bool(text.strip())
 )
-texts = words | st.sampled_from(["Fix the parser.", "Never touch prod.\n\n- why?", "Готово 👍"])
+texts = words | st.sampled_from(
+    ["Fix the parser.", "Never touch prod.\n\n- why?", "Готово 👍", "Done.\n"]
+)
 blanks = st.sampled_from(["", " ", "\n\n"])
 arguments = st.dictionaries(
     st.sampled_from(["path", "command", "limit"]),

@@ -114,10 +114,8 @@ def test_with_thinking_enabled_a_cut_leaves_the_running_loop_its_thinking(
     messages = data.draw(histories("anthropic", tidy=True, thinking=True))
     turns = turns_of(messages, "anthropic")
     assert problems(messages, "anthropic", thinking=True) == []
-    units = groups(turns, thinking=True)
-    begin = data.draw(st.integers(0, len(units) - 1))
-    kept = [turns[at] for unit in units[begin:] for at in unit]
-    assert_accepted(repaired(kept), "anthropic", thinking=True)
+    for unit in groups(turns, thinking=True):
+        assert_accepted(repaired(turns[unit.start :]), "anthropic", thinking=True)
 
 
 @given(st.data(), shapes)
@@ -228,6 +226,13 @@ def test_thinking_that_came_by_itself_joins_the_call_after_it() -> None:
     assert [turn.raw for turn in repaired(turns_of([QUESTION, alone], "anthropic"))] == [QUESTION]
 
 
+def test_an_answer_that_ended_in_its_thinking_ends_before_it() -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "4."}, thought]}
+    mended = repaired(turns_of([QUESTION, answer, QUESTION], "anthropic"))
+    assert [part.text for part in mended[1].parts] == ["4."]
+
+
 def test_unsigned_thinking_becomes_a_text_for_anthropic() -> None:
     answer = {"role": "assistant", "content": "4", "reasoning_content": "2 and 2"}
     mended = render(repaired(turns_of([QUESTION, answer], "openai")), "anthropic")
@@ -255,3 +260,34 @@ def test_the_fields_of_a_response_are_not_sent_back_to_anthropic() -> None:
     response = {"id": "msg_1", "role": "assistant", "content": "Hi.", "usage": {"output_tokens": 3}}
     mended = render(repaired(turns_of([QUESTION, response], "anthropic")), "anthropic")
     assert mended[1] == {"role": "assistant", "content": "Hi."}
+
+
+def test_space_at_the_end_of_the_last_answer_is_taken_off() -> None:
+    for content in ("Done.\n", [{"type": "text", "text": "Done. "}]):
+        messages = [QUESTION, {"role": "assistant", "content": content}]
+        mended = repaired(turns_of(messages, "anthropic"))
+        assert [part.text for part in mended[1].parts] == ["Done."]
+        assert problems(render(mended, "anthropic"), "anthropic") == []
+
+
+def test_what_came_with_a_result_in_the_other_shape_is_kept() -> None:
+    answer = result("a")
+    answer["content"].append({"type": "text", "text": "Only this folder."})
+    turns = [parse(QUESTION, "openai"), parse(calls("a"), "openai"), parse(answer, "anthropic")]
+    mended = render(repaired(turns), "openai")
+    assert mended[2:] == [tool("a"), {"role": "user", "content": "Only this folder."}]
+
+
+def test_results_stand_before_the_text_of_their_message() -> None:
+    answer = {"role": "user", "content": [{"type": "text", "text": "So."}, *result("a")["content"]]}
+    mended = render(repaired(turns_of([QUESTION, use("a"), answer], "anthropic")), "anthropic")
+    assert [block["type"] for block in mended[2]["content"]] == ["tool_result", "text"]
+
+
+def test_calls_without_thinking_stay_with_those_whose_loop_they_go_on_with() -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    opening = {"role": "assistant", "content": [thought, *use("a")["content"]]}
+    messages = [QUESTION, opening, result("a"), use("b"), result("b"), QUESTION, use("c")]
+    turns = turns_of(messages, "anthropic")
+    assert groups(turns) == [range(1), range(1, 3), range(3, 5), range(5, 6), range(6, 7)]
+    assert groups(turns, thinking=True) == [range(1), range(1, 5), range(5, 6), range(6, 7)]

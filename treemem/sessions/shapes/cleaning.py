@@ -53,8 +53,6 @@ def _anthropic_cleaned(turn: Turn) -> Json | None:
         blocks.sort(key=lambda block: block["type"] == "tool_use")
         while blocks and blocks[-1]["type"] in THINKING_TYPES and not _is_opening(blocks):
             blocks.pop()
-    else:
-        blocks.sort(key=lambda block: block["type"] != "tool_result")
     raw["content"] = blocks
     return raw if blocks else None
 

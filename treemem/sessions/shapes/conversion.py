@@ -77,7 +77,7 @@ def safe_id(use_id: str) -> str:
 
     Example:
         >>> safe_id("call_1"), safe_id("a.b")
-        ('call_1', 'a_b_2eb85c4c')
+        ('call_1', 'a_b_2e7336dc')
     """
     return use_id if SAFE_ID.fullmatch(use_id) else _hashed(use_id, ID_CHARS_MAX)
 
