@@ -171,6 +171,8 @@ class _Loop:
                    for use_id, name, value in uses]  # fmt: skip
         message = {"role": "assistant", "content": blocks}
         if self.rarely():
+            blocks[0] = {**blocks[0], "index": 0, "cache_control": {"type": "ephemeral"}}
+        if self.rarely():
             blocks.append({"type": "text", "text": self.text()})
             message |= {"id": "msg_1", "model": "claude", "stop_reason": "tool_use"}
         self.messages.append(message)

@@ -51,6 +51,8 @@ ANTHROPIC_REFUSES: list[tuple[list[dict[str, Any]], str]] = [
     ([asked({"type": "text", "text": "\n"})], "non-whitespace text"),
     ([asked({"text": "Hi."})], "an object with a type"),
     ([{**USER, "id": "msg_1"}], "messages.0.id: extra inputs"),
+    ([USER, said({**USE, "text": ""}), asked(RESULT)], "messages.1.content.0.text: extra inputs"),
+    ([USER, said({**THOUGHT, "cache_control": {}}, TEXT)], "cache_control: extra inputs"),
     ([USER, {"role": "assistant", "content": "Hi. "}], "trailing whitespace"),
     ([USER, said({"type": "text", "text": "Hi.\n"})], "trailing whitespace"),
     ([USER, said(USE)], "no tool_result in the next message"),

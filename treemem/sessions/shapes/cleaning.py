@@ -17,6 +17,7 @@ from treemem.sessions.shapes.conversion import (
     thinking_as_text,
 )
 from treemem.sessions.shapes.turns import (
+    BLOCK_KEYS,
     THINKING_TYPES,
     Json,
     Turn,
@@ -48,13 +49,19 @@ def _anthropic_cleaned(turn: Turn) -> Json | None:
     if not isinstance(content, list):
         return raw if isinstance(content, str) and content.strip() else None
     mend = _assistant_block if turn.role == "assistant" else _user_block
-    blocks = [mended for block in content if (mended := mend(block)) is not None]
+    blocks = [_known(mended) for block in content if (mended := mend(block)) is not None]
     if turn.role == "assistant":
         blocks.sort(key=lambda block: block["type"] == "tool_use")
         while blocks and blocks[-1]["type"] in THINKING_TYPES and not _is_opening(blocks):
             blocks.pop()
     raw["content"] = blocks
     return raw if blocks else None
+
+
+def _known(block: Json) -> Json:
+    """A block without the fields that a request must not have."""
+    keys = BLOCK_KEYS.get(block["type"])
+    return block if keys is None else {key: block[key] for key in block if key in keys}
 
 
 def _is_opening(blocks: list[Json]) -> bool:

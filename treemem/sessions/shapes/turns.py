@@ -25,6 +25,13 @@ Json = dict[str, Any]
 
 SEPARATOR = "\n\n"
 THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
+# The fields of Anthropic's blocks in a request; a block of a response may have more.
+BLOCK_KEYS = {
+    "tool_use": frozenset({"type", "id", "name", "input", "cache_control", "caller"}),
+    "tool_result": frozenset({"type", "tool_use_id", "content", "is_error", "cache_control"}),
+    "thinking": frozenset({"type", "thinking", "signature"}),
+    "redacted_thinking": frozenset({"type", "data"}),
+}
 # Fields in which servers of OpenAI's shape return what a model thought: DeepSeek, llama.cpp and
 # vLLM; OpenRouter.
 REASONING_KEYS = ("reasoning_content", "reasoning")

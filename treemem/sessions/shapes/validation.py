@@ -16,11 +16,11 @@ from typing import Any
 from treemem.patterns import lazy_regex
 from treemem.sessions.shapes import openai_rules
 from treemem.sessions.shapes.conversion import IMAGE_TYPES
-from treemem.sessions.shapes.turns import THINKING_TYPES, Json, Shape
+from treemem.sessions.shapes.turns import BLOCK_KEYS, THINKING_TYPES, Json, Shape
 
 # "String should match pattern '^[a-zA-Z0-9_-]+$'", for messages.N.content.M.tool_use.id.
 _ID = lazy_regex(r"[a-zA-Z0-9_-]+")
-# "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", for the names of tools.
+# "tools.18.custom.name: String should have at most 128 characters"; Bedrock's limit was 64 in 2025.
 _NAME = lazy_regex(r"[a-zA-Z0-9_-]{1,128}")
 # "A maximum of 4 blocks with cache_control may be provided. Found 5."
 _CACHE_MARKS_MAX = 4
@@ -87,7 +87,7 @@ def _message(message: Mapping[str, Any], path: str, is_last: bool) -> Iterator[s
     role, content = message.get("role"), message.get("content")
     if role not in ("user", "assistant"):
         yield f"{path}.role: {role!r} is neither user nor assistant"
-    # API error: "messages.1.id: Extra inputs are not permitted".
+    # API errors: "name: Extra inputs are not permitted", and those quoted at _block.
     yield from (f"{path}.{key}: extra inputs are not permitted"
                 for key in message if key not in ("role", "content"))  # fmt: skip
     if not isinstance(content, str | list):
@@ -130,7 +130,12 @@ def _block(block: Any, path: str, role: object) -> Iterator[str]:
     block_type = block.get("type") if isinstance(block, dict) else None
     if not isinstance(block_type, str):
         yield f"{path}: a block is an object with a type"
-    elif block_type in (_USER_ONLY if role == "assistant" else _ASSISTANT_ONLY):
+        return
+    # API errors: "messages.65.content.1.tool_use.text: Extra inputs are not permitted",
+    # "messages.1.content.0.thinking.cache_control: Extra inputs are not permitted".
+    extra = sorted(set(block) - BLOCK_KEYS.get(block_type, set(block)))
+    yield from (f"{path}.{key}: extra inputs are not permitted" for key in extra)
+    if block_type in (_USER_ONLY if role == "assistant" else _ASSISTANT_ONLY):
         # API error: "`tool_use` blocks can only be in `assistant` messages", and the like.
         yield f"{path}: {block_type} cannot be in a message of the {role}"
     elif block_type == "tool_use":
