@@ -84,7 +84,8 @@ def tree_command(
     with paged(screen):
         screen.print(safe(str(tree.scope)), style="bold", markup=False, soft_wrap=True)
         screen.print(safe(digest.headline), markup=False)
-        screen.print(safe(counts_line(digest)), style="dim", markup=False)
+        if counts := counts_line(digest):
+            screen.print(safe(counts), style="dim", markup=False)
         screen.print(_tree_view(tree, depth, screen.width, sources))
     if is_behind:
         note(BEHIND)
@@ -111,7 +112,7 @@ def _tree_view(
     """sources: by their root's id, shown where such a root is below another node."""
     nodes = {node.id: node for node in tree.nodes()}
     assert tree.root_id is not None
-    return _branch(nodes, tree.root_id, depth, width, sources, is_root=True)
+    return _branch(nodes, tree.root_id, depth, width, sources, set(), is_root=True)
 
 
 def _branch(
@@ -120,24 +121,36 @@ def _branch(
     depth: int | None,
     width: int,
     sources: Mapping[str | None, SourceView],
+    shown: set[str],
     *,
     is_root: bool = False,
 ) -> RichTree:
+    """shown: the statements that have been drawn, since those of a group are of its children."""
     from rich.text import Text
     from rich.tree import Tree as RichTree
 
     node = nodes[node_id]
     source = None if is_root else sources.get(node_id)
     below_titles = [] if node_id in sources else _titles_below(nodes, node_id, sources)
-    label = _node_label(node, width, is_root=is_root, source=source, titles=below_titles)
+    gists = [] if below_titles else _gists(node, shown, 2 if is_root else 1)
+    shown.update(gists)
+    label = _node_label(node, width, gists, is_root=is_root, source=source, titles=below_titles)
     branch = RichTree(label, guide_style="dim")
     if node.child_ids and depth == 0:
         branch.add(Text(f"… {len(node.child_ids)} below", style="dim"))
         return branch
     below = None if depth is None else depth - 1
     for child_id in node.child_ids:
-        branch.children.append(_branch(nodes, child_id, below, width - 4, sources))
+        branch.children.append(_branch(nodes, child_id, below, width - 4, sources, shown))
     return branch
+
+
+def _gists(node: Node, shown: set[str], count: int) -> list[str]:
+    """What a node is about: its first gists that are not shown yet, or else other statements."""
+    gists = [s.text for s in node.statements if s.kind == "gist"]
+    texts = [*gists, *(s.text for s in node.statements if s.kind != "gist")]
+    new = [text for text in dict.fromkeys(texts) if text not in shown]
+    return [text for text in new if text in gists][:count] or new[:1] or texts[:1]
 
 
 def _titles_below(
@@ -156,10 +169,16 @@ def _titles_below(
 
 
 def _node_label(
-    node: Node, width: int, *, is_root: bool, source: SourceView | None, titles: list[str]
+    node: Node,
+    width: int,
+    gists: list[str],
+    *,
+    is_root: bool,
+    source: SourceView | None,
+    titles: list[str],
 ) -> Text:
-    """titles: of the sources below a node of the tree of everything, which say more than words of
-    one of them."""
+    """gists: what the node is about. titles: of the sources below a node of the tree of everything,
+    which say more than words of one of them."""
     from rich.text import Text
 
     from treemem.reports import count_of
@@ -177,7 +196,6 @@ def _node_label(
             named = f"{count_of(len(titles), 'source')}: {'; '.join(titles)}"
             label.append("\n" + clip(named, max(40, width - 8)))
         return label
-    gists = [s for s in node.statements if s.kind == "gist"] or list(node.statements)
-    for statement in gists[: 2 if is_root else 1]:
-        label.append("\n" + clip(statement.text, max(40, width - 8)))
+    for text in gists:
+        label.append("\n" + clip(text, max(40, width - 8)))
     return label

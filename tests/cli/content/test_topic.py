@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from tests.helpers import themes
@@ -94,3 +97,24 @@ def test_a_topic_says_what_it_is_and_names_its_sources() -> None:
     lines = run("topic", "show", topic["id"]).stdout.splitlines()
     for source in topic["source_ids"]:
         assert lines[lines.index(f"  {source}") - 1].startswith("from ")
+
+
+def test_the_page_on_topics_shows_what_the_commands_print(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "topics.md"
+    if not page.exists():
+        pytest.skip("an installed package has no docs")
+    text = page.read_text("utf-8")
+    texts = [re.search(rf'^{name} = "(.*)"$', text, re.MULTILINE)
+             for name in ("GARDEN", "BOAT", "TAXES")]  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    with Memory.open("topics.sqlite3") as memory:
+        for number, match in enumerate(texts * 3):
+            assert match is not None
+            said = Message(text=match[1], sent_at=f"2026-03-{number + 1:02}")
+            memory.append(f"chat/{number}", [said])
+        memory.work(max_calls=0)
+    for command in ("topic list", "topic show tf1"):
+        shown = run("--db", "topics.sqlite3", *command.split()).stdout
+        assert f"$ treemem {command}\n{shown}" in text

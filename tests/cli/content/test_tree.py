@@ -49,6 +49,25 @@ def test_the_root_of_the_demo_has_decisions_rules_and_open_points(demo: str) -> 
     assert all(gist.messages for gist in digest.gists)
 
 
+def test_a_drawn_tree_says_nothing_twice(demo: str) -> None:
+    nodes = run_json("tree", "--full")[0]["nodes"]
+    statements = {statement["text"] for node in nodes for statement in node["statements"]}
+    drawn = [row.strip("│├└─ ") for row in run("tree", demo).stdout.splitlines()]
+    gists = [row for row in drawn if row in statements]
+    assert len(gists) > 10
+    assert len(gists) == len(set(gists))
+
+
+def test_nodes_that_say_the_same_say_it_each() -> None:
+    with Memory.open() as memory:
+        for number in range(3):
+            memory.append(f"chat/{number}", [Message(text="The mast needs varnish.")])
+        memory.work(max_calls=0)
+    (tree,) = run_json("tree")
+    drawn = run("tree").stdout
+    assert drawn.count("The mast needs varnish.") >= len(tree["nodes"]) - 1
+
+
 def test_statements_can_be_followed_down_to_the_words_they_quote(demo: str) -> None:
     tree = run_json("tree")[0]
     leaf = next(node for node in tree["nodes"] if node["level"] == 0)
