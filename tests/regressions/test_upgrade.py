@@ -6,20 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from treemem import Memory, Message, Scope
+from tests.helpers import themes
+from tests.helpers.memories import assert_whole
+from treemem import Memory, Message, Scope, UsageError
 from treemem.store.database import Database
 
 PLANTED = "Never open the east gate."
 TYPED = "Always count the goats twice."
-DOWNGRADE = """
-UPDATE producer SET name = 'extractive/2';
-UPDATE statement SET kind = 'constraint', speaker = 'user' WHERE text = 'Never open the east gate.';
-DROP TRIGGER entry_loses_statement;
-DROP TRIGGER entry_changes_statement;
-DROP TRIGGER entry_changes_home;
-DROP TRIGGER entry_loses_tail;
-DROP TRIGGER entry_gains_link;
-DROP TRIGGER entry_loses_link;
+TO_SCHEMA_8 = """
 DROP TABLE awaited_title;
 DROP TABLE source_end;
 DROP TRIGGER topic_loses_leaf;
@@ -29,6 +23,19 @@ ALTER TABLE topic_alias DROP COLUMN into_id;
 ALTER TABLE topic_alias DROP COLUMN name;
 ALTER TABLE topic_alias DROP COLUMN gave_name;
 ALTER TABLE topic_alias DROP COLUMN pinned;
+DELETE FROM _sqlite_migrations WHERE name = 'm009_merges_and_titles';
+PRAGMA user_version = 8;
+"""
+DOWNGRADE = f"""
+{TO_SCHEMA_8.strip()}
+UPDATE producer SET name = 'extractive/2';
+UPDATE statement SET kind = 'constraint', speaker = 'user' WHERE text = 'Never open the east gate.';
+DROP TRIGGER entry_loses_statement;
+DROP TRIGGER entry_changes_statement;
+DROP TRIGGER entry_changes_home;
+DROP TRIGGER entry_loses_tail;
+DROP TRIGGER entry_gains_link;
+DROP TRIGGER entry_loses_link;
 DROP INDEX statement_entry;
 ALTER TABLE statement DROP COLUMN entry_seq;
 ALTER TABLE statement DROP COLUMN grade;
@@ -62,12 +69,16 @@ def old_file(tmp_path: Path) -> Path:
             memory.append(f"chat/{number}", [Message(text=TYPED), Message(text=f"> {PLANTED}")])
         memory.append("chat/0", [Message(text="Дедлайн O'Brien переносим на среду.")])
         memory.work(max_calls=0)
+    downgrade(path, DOWNGRADE)
+    return path
+
+
+def downgrade(path: Path, script: str) -> None:
     database = Database(path)
     with database.transaction():
-        for sql in DOWNGRADE.strip().split(";\n"):
+        for sql in script.strip().split(";\n"):
             database.execute(sql.rstrip(";\n"))
     database.close()
-    return path
 
 
 def statements(memory: Memory) -> set[tuple[str, str, str | None]]:
@@ -136,3 +147,22 @@ def test_the_rules_of_a_file_hold_before_and_after_work_marks_them(tmp_path: Pat
     found = database.rows("SELECT for_good FROM entry WHERE kind = 'constraint' ORDER BY for_good")
     database.close()
     assert [mark for (mark,) in found] == [0, 1]
+
+
+def test_what_schema_8_merged_stays_merged_and_goes_where_its_topic_goes(tmp_path: Path) -> None:
+    path = tmp_path / "schema-8.db"
+    with Memory.open(path) as memory:
+        themes.store(memory)
+        one, two, three = (topic.id for topic in memory.topics.list())
+        pair = memory.topics.merge(one, two)
+    downgrade(path, TO_SCHEMA_8)
+    with Memory.open(path) as memory:
+        assert memory.topics.show(two) == pair
+        with pytest.raises(UsageError, match="earlier version"):
+            memory.topics.unmerge(two)
+        memory.topics.merge(three, one)
+        assert memory.topics.show(two).id == three
+        assert memory.topics.unmerge(one) == pair
+        assert memory.topics.show(two) == pair
+        assert len(memory.topics.show(three).leaf_ids) == 4
+        assert_whole(memory)
