@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.helpers.command_line import run
-from treemem import Hint, Memory, NotFoundError, TreememError, errors
+from tests.helpers.command_line import run, run_json
+from treemem import Hint, Memory, Message, NotFoundError, Notice, TreememError, errors
 from treemem_cli.main import cli
 
 MISSING: list[tuple[Callable[[Memory], object], str, str]] = [
@@ -86,3 +86,34 @@ def test_a_mistyped_path_names_the_file_beside_it(tmp_path: Path) -> None:
     with pytest.raises(TreememError) as caught:
         Memory.open(tmp_path / "nowhere" / "memory.sqlite3", must_exist=True)
     assert "There is" not in str(caught.value)
+
+
+def test_a_notice_names_the_call_in_python_and_the_command_in_the_shell() -> None:
+    with Memory.open() as memory:
+        memory.append("chat/1", [Message(text="We ship on Friday.")])
+        memory.work(max_calls=0)
+        (no_embedder,) = memory.search("ship").missing
+        memory.use_model("embedder", "hashing")
+        no_summarizer, no_vectors, *_ = memory.status().missing
+    for notice, python, shell in (
+        (no_embedder, 'memory.use_model("embedder", name)', "treemem model use embedder NAME"),
+        (no_summarizer, 'memory.use_model("summarizer", name)', "treemem model list"),
+        (no_vectors, "memory.work()", "treemem work"),
+    ):
+        assert isinstance(notice, Notice)
+        assert notice.endswith(python)
+        assert "treemem " not in notice
+        assert notice.for_shell().endswith(shell)
+        assert "memory." not in notice.for_shell()
+    assert no_embedder.is_lasting  # type: ignore[attr-defined]
+    assert no_vectors.for_shell() in run("status").stdout  # type: ignore[attr-defined]
+    assert "treemem work" in " ".join(run_json("status")["missing"])
+
+
+@pytest.mark.parametrize("hint", [None, Hint("Call it.", "Run it.")])
+def test_a_notice_is_a_text_that_can_be_sent_to_another_process(hint: Hint | None) -> None:
+    notice = Notice("It is missing.", hint, is_lasting=True)
+    sent = pickle.loads(pickle.dumps(notice))
+    assert (sent, sent.hint, sent.is_lasting) == (notice, hint, True)
+    assert sent.message == "It is missing."
+    assert sent.for_shell() == ("It is missing." if hint is None else "It is missing. Run it.")

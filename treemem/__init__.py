@@ -27,6 +27,7 @@ from treemem.errors import (
     MissingPackageError,
     ModelError,
     NotFoundError,
+    Notice,
     TreememError,
     UsageError,
 )
@@ -188,6 +189,7 @@ __all__ = [  # noqa: RUF022
     "ModelError",
     "Node",
     "NotFoundError",
+    "Notice",
     "ORIGINS",
     "Origin",
     "OriginSpan",

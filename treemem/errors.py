@@ -37,6 +37,32 @@ SEE_REDACTIONS = Hint.see("memory.redactions.policy", "treemem redact show")
 OTHER_FILE = Hint("Open another path.", "Name another file with --db.")
 
 
+class Notice(str):
+    """A sentence for the user about what is missing or unusual, which is not an error. As a text it
+    ends with the hint for a caller of Memory, if it has a hint.
+
+    is_lasting: it is about a state that lasts until somebody changes it, so that the command line
+    does not repeat it with each command.
+    """
+
+    hint: Hint | None
+    is_lasting: bool
+
+    def __new__(cls, text: str, hint: Hint | None = None, *, is_lasting: bool = False) -> Notice:
+        notice = super().__new__(cls, text if hint is None else f"{text} {hint.python}")
+        notice.hint, notice.is_lasting = hint, is_lasting
+        return notice
+
+    @property
+    def message(self) -> str:
+        """The sentence without the hint."""
+        return str(self) if self.hint is None else self.removesuffix(f" {self.hint.python}")
+
+    def for_shell(self) -> str:
+        """The sentence with the hint for a user of the command line."""
+        return self.message if self.hint is None else f"{self.message} {self.hint.shell}"
+
+
 class TreememError(Exception):
     """The base class of all errors that treemem raises. hint: the way out; None if the message
     has it."""
@@ -45,14 +71,17 @@ class TreememError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    @property
+    def message(self) -> str:
+        """The message without the hint."""
+        return super().__str__()
+
     def __str__(self) -> str:
-        message = super().__str__()
-        return message if self.hint is None else f"{message} {self.hint.python}"
+        return self.message if self.hint is None else f"{self.message} {self.hint.python}"
 
     def for_shell(self) -> str:
         """The message with the hint for a user of the command line."""
-        message = super().__str__()
-        return message if self.hint is None else f"{message} {self.hint.shell}"
+        return self.message if self.hint is None else f"{self.message} {self.hint.shell}"
 
 
 class UsageError(TreememError):

@@ -26,28 +26,48 @@ if TYPE_CHECKING:
     from treemem import Memory
 
 
-def open_memory(context: click.Context, *, create: bool = False) -> Memory:
+def open_memory(
+    context: click.Context, *, create: bool = False, with_lasting: bool = False
+) -> Memory:
     """Opens the memory that --db names, and prints its notices on stderr, new ones at the end.
 
     create: create the file if it is missing. Only commands that store something do; a wrong path
-    must not look like an empty memory.
+    must not look like an empty memory. with_lasting: also notices of what lasts, such as that
+    others may read the file, which is else said once, when the file is created.
     """
     from treemem import DatabaseError, Memory, default_database_path
 
-    path = (context.obj or {}).get("db")
-    if path is None and not create and not default_database_path().exists():
-        raise DatabaseError(f"{NOTHING_STORED} {default_database_path()} does not exist.")
-    memory = Memory.open(path, must_exist=not create)
+    given = (context.obj or {}).get("db")
+    path = given or default_database_path()
+    is_new = not path.exists()
+    if is_new and given is None and not create:
+        raise DatabaseError(f"{NOTHING_STORED} {path} does not exist.")
+    memory = Memory.open(given, must_exist=not create)
     printed = memory.notices
     for notice in printed:
-        note(f"Note: {notice}")
+        if with_lasting or is_new or not is_lasting(notice):
+            note(f"Note: {for_shell(notice)}")
 
     def print_new() -> None:
         for notice in memory.notices[len(printed) :]:
-            note(f"Note: {notice}")
+            note(f"Note: {for_shell(notice)}")
 
     context.call_on_close(print_new)
     return memory
+
+
+def for_shell(sentence: str) -> str:
+    """A sentence of the library, with commands in place of methods."""
+    from treemem import Notice
+
+    return sentence.for_shell() if isinstance(sentence, Notice) else sentence
+
+
+def is_lasting(sentence: str) -> bool:
+    """Whether a sentence of the library is not worth to be repeated."""
+    from treemem import Notice
+
+    return isinstance(sentence, Notice) and sentence.is_lasting
 
 
 def open_or_empty(context: click.Context) -> Memory:

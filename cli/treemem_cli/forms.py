@@ -29,6 +29,7 @@ from treemem import (
     Message,
     MessageKind,
     Node,
+    Notice,
     Origin,
     OriginSpan,
     Scope,
@@ -316,6 +317,8 @@ def json_value(value: Any, *, full: bool = True) -> Any:
     form: Callable[..., Any] | None = getattr(FORMS.get(type(value)), "of", None)
     if form is not None:
         return json_value(form(value, full=full), full=full)
+    if isinstance(value, Notice):
+        return value.for_shell()
     if isinstance(value, Scope):
         return {"kind": value.kind, "key": value.key}
     if is_dataclass(value) and not isinstance(value, type):

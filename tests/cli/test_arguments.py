@@ -85,9 +85,23 @@ def test_a_pipe_in_place_of_any_file_never_hangs(tmp_path: Path, name: str) -> N
 def test_a_memory_that_others_may_read_is_noted_on_stderr(tmp_path: Path) -> None:
     path = tmp_path / "default.sqlite3"
     path.chmod(0o644)
-    result = run("source", "list")
-    assert f"chmod 600 {path}" in result.stderr
-    assert "chmod" not in result.stdout
+    for command in ("status", "doctor"):
+        result = run(command)
+        assert f"chmod 600 {path}" in result.stderr
+        assert "chmod" not in result.stdout
+    assert "chmod" not in run("source", "list").output
+
+
+def test_a_folder_that_others_may_look_into_is_noted_when_the_file_is_created(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir(0o755)
+    folder.chmod(0o755)
+    (tmp_path / "notes.txt").write_text("We ship on Friday.")
+    new = ("--db", str(folder / "m.sqlite3"), "ingest", str(tmp_path / "notes.txt"))
+    assert f"chmod 700 {folder}" in run(*new).stderr
+    assert "chmod" not in run(*new).output
 
 
 # -- numbers ---------------------------------------------------------------------------------

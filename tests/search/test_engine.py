@@ -19,7 +19,17 @@ from hypothesis import strategies as st
 
 from tests.conftest import FakeClock
 from tests.helpers.logs import ClaudeSession, prose
-from treemem import Memory, Message, ModelError, Part, Scope, SearchResult, Source, UsageError
+from treemem import (
+    Memory,
+    Message,
+    ModelError,
+    Notice,
+    Part,
+    Scope,
+    SearchResult,
+    Source,
+    UsageError,
+)
 from treemem.models.embedders import HASHING_NAME
 from treemem.search import candidates
 from treemem.search.context import STANDING_TITLE
@@ -255,7 +265,9 @@ def test_a_vector_of_another_size_is_not_compared(memory: Memory, database: Data
     found = searched(database, lambda setting, text: np.ones(7, dtype=np.float32))
     assert texts(found) == ["We ship on Friday."]
     assert "gives 7 numbers" in found.missing[0]
-    assert f"treemem embed --prune {HASHING_NAME}" in found.missing[0]
+    assert f"memory.prune_embeddings('{HASHING_NAME}')" in found.missing[0]
+    assert isinstance(found.missing[0], Notice)
+    assert f"treemem embed --prune {HASHING_NAME}" in found.missing[0].for_shell()
 
 
 def test_vectors_that_are_pruned_meanwhile_are_reported(memory: Memory, database: Database) -> None:

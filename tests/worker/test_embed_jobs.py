@@ -17,7 +17,7 @@ import pytest
 from tests.helpers.intervals import without_intervals
 from tests.helpers.logs import prose
 from tests.helpers.shapes import SMALL_LEAVES
-from treemem import Memory, Message, ModelError, NotFoundError, Scope, UsageError
+from treemem import Memory, Message, ModelError, NotFoundError, Scope, Source, UsageError
 from treemem.models import embedders
 from treemem.models.embedders import Embedder, HashingEmbedder
 from treemem.queue import jobs
@@ -194,10 +194,13 @@ def test_text_that_two_sources_share_is_embedded_once(memory: Memory, counting: 
 
 
 def test_a_leaf_of_whitespace_and_odd_characters_is_embedded(
-    memory: Memory, counting: Counting
+    memory: Memory, counting: Counting, tmp_path: Path
 ) -> None:
-    memory.append("s", [Message(text=" \n")])
     memory.append("t", [Message(text="half \ud800 a character, and a NUL: \0.")])
+    (tmp_path / "log").write_text("a log, which may have a blank message")
+    memory.ingest(
+        tmp_path / "log", importer=lambda _: [Source("s", "any-log"), Message(text=" \n")]
+    )
     assert memory.work().failed == {}
     assert covered(memory) == {"counting@1": (3, 3)}
 
@@ -214,7 +217,8 @@ def test_a_limit_stops_between_two_calls_and_keeps_the_paid_vectors(
     lacking = vectors.missing(database, "counting")
     assert lacking is not None
     assert lacking.startswith("counting has vectors for ")
-    assert lacking.endswith("nodes; to compute the rest: treemem work")
+    assert lacking.endswith(" nodes. To compute the rest: memory.work()")
+    assert lacking.for_shell().endswith(" nodes. To compute the rest: treemem work")
     assert lacking in memory.status().missing
     paid = list(counting.texts)
     assert memory.embed().stopped_by == "empty"
@@ -330,9 +334,11 @@ def test_after_a_switch_the_vectors_of_the_complete_embedder_are_searched(
     known["better"] = better = Counting("better@2")
     use(database, "better")
     assert choice(database).name == "counting@1"
-    missing = str(choice(database).missing)
+    missing = choice(database).missing
+    assert missing is not None
     assert missing.startswith("better has vectors for 0 of ")
-    assert missing.endswith("until then the vectors of counting@1 are searched)")
+    assert missing.message.endswith(" Until then the vectors of counting@1 are searched.")
+    assert missing.for_shell().endswith(" To compute the rest: treemem work")
     memory.embed(max_calls=2)
     assert choice(database).name == "counting@1"
     memory.embed()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 from treemem.checkers import calibration, claims, reading
 from treemem.checkers.calibration import Calibration, Read
 from treemem.checkers.onnx_files import OnnxModel
-from treemem.errors import ModelError, UsageError
+from treemem.errors import Hint, ModelError, UsageError
 from treemem.models import catalog, manifests, serving
 from treemem.models.endpoint import EndpointClient
 from treemem.reports import StepProgress
@@ -86,9 +86,13 @@ def checker_of(
         return
     if found is None:
         raise ModelError(
-            f"The checker {used} has not been calibrated. Run: treemem model check, or turn it "
-            "off: treemem model use checker none",
+            f"The checker {used} has not been calibrated.",
             recoverable=False,
+            hint=Hint(
+                f"Call treemem.model_api.calibrate({used!r}), or turn it off: "
+                'memory.use_model("checker", "none")',
+                "Run: treemem model check, or turn it off: treemem model use checker none",
+            ),
         )
     with reader_of(used, found.way, client if used == summarizer else None) as read:
         yield CalibratedChecker(read, found)

@@ -19,6 +19,8 @@ from treemem.errors import (
     DatabaseReadOnlyError,
     DatabaseReplacedError,
     DiskFullError,
+    Hint,
+    Notice,
 )
 from treemem.queue import jobs
 from treemem.reports import count_of
@@ -39,7 +41,7 @@ REPETITIONS_STEP = 1_000
 _FULL_TEXT = "full text against content"
 # Errors that say nothing about the content of the file.
 _UNREACHABLE = (DatabaseLockedError, DatabaseReadOnlyError, DiskFullError)
-_REPAIR = "Repair it: treemem doctor --repair"
+_REPAIR = Hint("Repair it: memory.repair()", "Repair it: treemem doctor --repair")
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +308,7 @@ def _collections(database: Database, shape: TreeShape) -> Iterator[str]:
         if matches or is_behind:
             yield ""
         else:
-            yield f"{name} does not match its members. {_REPAIR}"
+            yield Notice(f"{name} does not match its members.", _REPAIR)
 
 
 def _orphans(database: Database) -> Iterator[str]:
@@ -400,7 +402,7 @@ def _full_text(database: Database) -> Iterator[str]:
         except _UNREACHABLE:
             raise
         except DatabaseError as error:
-            yield f"{table} does not match its content ({error}). {_REPAIR}"
+            yield Notice(f"{table} does not match its content ({error}).", _REPAIR)
         else:
             yield ""
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from treemem.errors import Hint, Notice
 from treemem.ledger import update
 from treemem.queue import jobs
 from treemem.store.database import Database
 from treemem.summarize import EXTRACTIVE
 
-_REPAIR = "Repair it: treemem doctor --repair"
+_REPAIR = Hint("Repair it: memory.repair()", "Repair it: treemem doctor --repair")
 # Jobs that bring the ledger up to date.
 _JOBS = ("seal", "extract")
 _ENTRIES = """
@@ -43,7 +44,7 @@ def findings(database: Database) -> Iterator[str]:
     parameters = {"producer": EXTRACTIVE.name}
     for _, node_id, _, count in database.rows(_WITHOUT_ENTRY, parameters):
         if not is_behind:
-            yield f"{count:,} statements of leaf {node_id} are not in the ledger. {_REPAIR}"
+            yield Notice(f"{count:,} statements of leaf {node_id} are not in the ledger.", _REPAIR)
     rows = database.rows(_ENTRIES)
     for start in range(0, len(rows), update.BATCH):
         batch = rows[start : start + update.BATCH]
@@ -51,11 +52,11 @@ def findings(database: Database) -> Iterator[str]:
         expected = {row[3]: row[:2] for row in update.states(database, [row[0] for row in batch])}
         for seq, entry_id, dirty, is_cited, *state in batch:
             if dirty:
-                yield "" if is_behind else f"entry {entry_id} was not made again. {_REPAIR}"
+                yield "" if is_behind else Notice(f"entry {entry_id} was not made again.", _REPAIR)
             elif not is_cited:
-                yield f"entry {entry_id} has no statement that cites a message. {_REPAIR}"
+                yield Notice(f"entry {entry_id} has no statement that cites a message.", _REPAIR)
             elif expected.get(seq) != tuple(state):
-                yield f"entry {entry_id} has a state that nothing explains. {_REPAIR}"
+                yield Notice(f"entry {entry_id} has a state that nothing explains.", _REPAIR)
             else:
                 yield ""
 

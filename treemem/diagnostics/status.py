@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from treemem.checkers import opening
 from treemem.checkers.calibration import Calibration
+from treemem.errors import Hint, Notice
 from treemem.ledger import reading
 from treemem.models import embedders
 from treemem.models.own import registry
@@ -187,14 +188,21 @@ def _unchecked(used: str | None, found: Calibration | None) -> Iterator[str]:
         return
     name = opening.label(used)
     if found is None:
-        yield (
+        yield Notice(
             f"{name} has not been tested as checker, so notes in a model's own words are not "
-            "proved. Test it: treemem model check --role checker"
+            "proved.",
+            Hint(
+                f"Test it: treemem.model_api.calibrate({name!r})",
+                "Test it: treemem model check --role checker",
+            ),
         )
     elif not found.usable:
-        yield (
-            f"{name} cannot tell true notes from false ones well enough to be the checker. A "
-            "larger model may: treemem model use checker NAME"
+        yield Notice(
+            f"{name} cannot tell true notes from false ones well enough to be the checker.",
+            Hint(
+                'A larger model may: memory.use_model("checker", name)',
+                "A larger model may: treemem model use checker NAME",
+            ),
         )
 
 
@@ -208,12 +216,13 @@ def _missing(
     """Sentences that say what would improve the memory, and how."""
     sentences: list[str] = []
     if summarizer is not None and exam is None and by_name(summarizer) is None:
-        how = "treemem model check"
-        if registry.is_own(summarizer):
-            how = 'treemem.model_api.examine(memory.setting("summarizer"))'
+        python = 'treemem.model_api.examine(memory.setting("summarizer"))'
+        shell = python if registry.is_own(summarizer) else "treemem model check"
         sentences.append(
-            "The summarizer has taken no exam, so it only retells sentences. Let it take one: "
-            f"{how}"
+            Notice(
+                "The summarizer has taken no exam, so it only retells sentences.",
+                Hint(f"Let it take one: {python}", f"Let it take one: {shell}"),
+            )
         )
     elif exam is not None and exam.mode is None:
         sentences.append(
@@ -222,16 +231,30 @@ def _missing(
             "right that would be shown. It is not used; summaries are extracted from the logs."
         )
     elif summarizer is not None and upgradable:
+        better = "{}: {} replaces extracted ones, {} those of weaker models."
         sentences.append(
-            f"{count_of(upgradable, 'node')} could have a better summary (treemem node list): "
-            "treemem work replaces extracted ones, treemem work --upgrade those of weaker models."
+            Notice(
+                f"{count_of(upgradable, 'node')} could have a better summary.",
+                Hint(
+                    better.format(
+                        "See memory.upgradable()", "memory.work()", "memory.work(upgrade=True)"
+                    ),
+                    better.format(
+                        "See treemem node list", "treemem work", "treemem work --upgrade"
+                    ),
+                ),
+            )
         )
     if registry.is_own(summarizer) and registry.find("summarizer", str(summarizer)) is None:
-        sentences[:] = [registry.missing("summarizer", str(summarizer))]
+        setting = str(summarizer)
+        sentences[:] = [Notice(f"{registry.missing('summarizer', setting)}.",
+                               registry.hint("summarizer", setting))]  # fmt: skip
     if summarizer is None:
         sentences.append(
-            "No summarizer is in use: summaries are extracted from the logs. See: treemem model "
-            "list"
+            Notice(
+                "No summarizer is in use: summaries are extracted from the logs.",
+                Hint('Choose one: memory.use_model("summarizer", name)', "See: treemem model list"),
+            )
         )
     if (lacking := vectors.missing(database, embedder)) is not None:
         sentences.append(lacking)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal
 
-from treemem.errors import ModelError, UsageError
+from treemem.errors import Hint, ModelError, Notice, UsageError
 from treemem.patterns import lazy_regex
 from treemem.search import date_filter, intent
 from treemem.search.candidates import SPREAD_IN_ORDER_MAX, SPREAD_MAX, Target
@@ -37,11 +37,18 @@ ORDERS: tuple[SearchOrder, ...] = ("auto", "time", "score")
 # Tokens.
 BUDGET_MIN = 50
 
-_NO_EMBEDDER = (
-    "Searched by words only: no embedder is in use. See: treemem model list, then "
-    "treemem model use embedder NAME"
+_NO_EMBEDDER = Notice(
+    "Searched by words only: no embedder is in use.",
+    Hint(
+        'Choose one: memory.use_model("embedder", name)',
+        "See: treemem model list, then treemem model use embedder NAME",
+    ),
+    is_lasting=True,
 )
-_PRUNED = "Searched by words only: the vectors were pruned meanwhile. Make new ones: treemem embed"
+_PRUNED = Notice(
+    "Searched by words only: the vectors were pruned meanwhile.",
+    Hint("Make new ones: memory.embed()", "Make new ones: treemem embed"),
+)
 # Questions for a time, in English.
 _WHEN = lazy_regex(
     r"(?:\A|[.!?]\s+)when\b|\bwhen\s+(?:did|was|were|is|are|will|do|does|has|have|had|can|should)\b"
@@ -217,11 +224,14 @@ def _embedded(
     try:
         vector = embed(choice.setting, query.text)
     except ModelError as error:
-        return None, (*notes, f"Searched by words only: {error}")
+        return None, (*notes, Notice(f"Searched by words only: {error.message}", error.hint))
     if vector.shape != (choice.dimensions,):
         return None, (
             *notes,
-            f"Searched by words only: {choice.name} gives {vector.size} numbers where its vectors "
-            f"here have {choice.dimensions}. Embed again: treemem embed --prune {choice.name}",
+            Notice(
+                f"Searched by words only: {choice.name} gives {vector.size} numbers where its "
+                f"vectors here have {choice.dimensions}.",
+                vectors.embed_again(choice.name),
+            ),
         )
     return QueryVector(choice.seq, vector), notes

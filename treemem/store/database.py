@@ -29,7 +29,7 @@ from treemem.errors import (
 )
 from treemem.packages import install_command, upgrade_hint
 from treemem.store import migrations
-from treemem.store.file import opening, rescue, sidecars, sqlite_errors
+from treemem.store.file import notices, opening, rescue, sidecars, sqlite_errors
 from treemem.store.file.guard import FileGuard, Loss, identity_of
 from treemem.store.file.open_marker import OpenMarker
 
@@ -65,10 +65,6 @@ PYTHON_SOUND_SINCE = (3, 11, 5)
 INTEGER_MAX = 2**63 - 1
 # The path of a database that is never written to a disk.
 IN_MEMORY = ":memory:"
-UNDECODABLE = (
-    "Some stored text is not valid UTF-8: damaged bytes are shown as U+FFFD. "
-    "The rows are named by: treemem doctor"
-)
 # Losses after which the content of the open file is not at its path.
 _ELSEWHERE = ("gone", "replaced", "overwritten")
 # How long to wait for a file that is gone. A file rescued into a folder that is being deleted would
@@ -119,10 +115,7 @@ class Database:
         self.path = path
         self.notices: list[str] = []
         if PYTHON_VERSION < PYTHON_SOUND_SINCE:
-            self.notices.append(
-                f"Python {'.'.join(map(str, PYTHON_VERSION))} has a fault in its expressions, by "
-                "which search misses accented and non-Latin words. Use Python 3.11.5 or later."
-            )
+            self.notices.append(notices.python_fault(PYTHON_VERSION))
         self._lock = threading.RLock()
         self._depth = 0
         self._wal = False
@@ -224,10 +217,7 @@ class Database:
             mode = self._connection.execute("PRAGMA journal_mode").fetchone()[0]
         self._wal = mode == "wal"
         if self._wal and preferred == "delete":
-            self.notices.append(
-                f"SQLite {driver.sqlite_version} has a fault with several writers in WAL mode. "
-                f"Run one treemem process at a time, or: {install_command('pysqlite3')}"
-            )
+            self.notices.append(notices.wal_fault(driver.sqlite_version))
 
     # -- reading and writing -----------------------------------------------------------
 
@@ -540,26 +530,22 @@ class Database:
             elif loss.kind in ("gone", "replaced"):
                 rescue.drop_sidecars(self._real, guard.is_own)
 
-    def add_notices(self, notices: Iterable[str]) -> None:
+    def add_notices(self, added: Iterable[str]) -> None:
         """Adds notices for the user, each once."""
-        self.notices += [notice for notice in dict.fromkeys(notices) if notice not in self.notices]
+        self.notices += [notice for notice in dict.fromkeys(added) if notice not in self.notices]
 
     def _text(self, data: bytes) -> str:
         """The text of a column. Damaged bytes are replaced, so that they stop no command."""
         try:
             return data.decode()
         except UnicodeDecodeError:
-            self.add_notices([UNDECODABLE])
+            self.add_notices([notices.UNDECODABLE])
             return data.decode("utf-8", "replace")
 
     def _notice_lost_wal(self) -> None:
         """Adds a notice if a process died with this file open and the -wal file is missing."""
         if self._marker.is_stale() and not _wal_path(self._real).exists():
-            self.notices.append(
-                f"{self.path.name} was not closed properly and its -wal file is gone. What was "
-                "stored last may be missing: run treemem doctor, then ingest the last logs again "
-                "(nothing is stored twice)."
-            )
+            self.notices.append(notices.lost_wal(self.path.name))
             self._marker.remove()
 
     @contextlib.contextmanager

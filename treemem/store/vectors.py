@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treemem.errors import ModelError, NotFoundError
+from treemem.errors import Hint, ModelError, NotFoundError, Notice
 from treemem.models import embedders
 from treemem.models.own import registry
 from treemem.reports import count_of
@@ -73,7 +74,7 @@ class EmbedderChoice:
     dimensions: int
     embedded: int
     total: int
-    missing: str | None
+    missing: Notice | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,32 +200,48 @@ def choose(database: Database, setting: str | None) -> EmbedderChoice | None:
     if best is None:
         return None
     lacking = missing(database, setting)
-    if best.name != in_use:
-        lacking = f"{lacking} (until then the vectors of {best.name} are searched)"
+    if lacking is not None and best.name != in_use:
+        meanwhile = f"Until then the vectors of {best.name} are searched."
+        lacking = Notice(f"{lacking.message} {meanwhile}", lacking.hint)
     return EmbedderChoice(
         best.seq, best.name, best.setting, best.dimensions, best.embedded, best.total, lacking
     )
 
 
-def missing(database: Database, setting: str | None) -> str | None:
+def missing(database: Database, setting: str | None) -> Notice | None:
     """A sentence about the vectors that the embedder in use lacks; None if it covers every node or
     setting is None."""
     if setting is None:
         return None
     label, name = embedders.label(setting), embedders.identity_of(setting)
     if name is None and registry.is_own(setting):
-        return registry.missing("embedder", setting)
+        return Notice(f"{registry.missing('embedder', setting)}.",
+                      registry.hint("embedder", setting))  # fmt: skip
     if name is None:
-        return (f"The embedder {label} is not installed, or damaged: treemem model pull {label}, "
-                "or choose another: treemem model list")  # fmt: skip
+        return Notice(
+            f"The embedder {label} is not installed, or damaged.",
+            Hint(
+                f"Install it: treemem model pull {label}, or choose another: "
+                'memory.use_model("embedder", name)',
+                f"Install it: treemem model pull {label}, or choose another: treemem model list",
+            ),
+        )
     by_name = {embedder.name: embedder for embedder in stored(database)}
     total = int(database.value("SELECT count(*) FROM node"))
     embedded = by_name[name].embedded if name in by_name else 0
     if embedded == total:
         return None
-    return (
-        f"{label} has vectors for {embedded:,} of {count_of(total, 'node')}; "
-        "to compute the rest: treemem work"
+    return Notice(
+        f"{label} has vectors for {embedded:,} of {count_of(total, 'node')}.",
+        Hint("To compute the rest: memory.work()", "To compute the rest: treemem work"),
+    )
+
+
+def embed_again(name: str) -> Hint:
+    """The way out where an embedder is another model than the one that made its vectors."""
+    return Hint(
+        f"Embed again: memory.prune_embeddings({name!r}), then memory.embed()",
+        f"Embed again: treemem embed --prune {shlex.quote(name)}, then treemem embed",
     )
 
 
@@ -381,9 +398,9 @@ def _check_query(database: Database, embedder_seq: int, query_vector: Vector) ->
     if query_vector.shape != (dimensions,):
         raise ModelError(
             f"The query's vector has {query_vector.size} numbers, the vectors of {name} have "
-            f"{dimensions}: it is another model now. Embed again: treemem embed --prune {name}; "
-            "treemem embed",
+            f"{dimensions}: it is another model now.",
             recoverable=False,
+            hint=embed_again(name),
         )
 
 

@@ -243,8 +243,9 @@ class EmbedWork:
                     raise ModelError(
                         f"{self._embedder.name} returns {new.shape[1]} numbers, but its vectors in "
                         f"this file have {self._dimensions}: it is another model now. Choose it "
-                        "under another name, or drop the old vectors: treemem embed --prune",
+                        "under another name, or drop the old vectors.",
                         recoverable=False,
+                        hint=vectors.embed_again(self._embedder.name),
                     )
             except ModelError as error:
                 self.ready = error.recoverable and self._embedder.alive()

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import NOTHING_STORED, note, open_memory, print_json
+from treemem_cli.context import (
+    NOTHING_STORED,
+    for_shell,
+    is_lasting,
+    note,
+    open_memory,
+    print_json,
+)
 from treemem_cli.parameters import full_option, json_option, plain_option, scope_options, utc_option
 
 if TYPE_CHECKING:
@@ -19,8 +26,6 @@ if TYPE_CHECKING:
 MODES = ("auto", "verbatim", "summary")
 ORDERS = ("auto", "time", "score")
 INCLUDES = ("abandoned", "injected")
-# How the sentence begins that says that searches by meaning need an embedder.
-_NO_EMBEDDER = "Searched by words only: no embedder is in use"
 # The kinds of question that are answered from summaries, in words; "narrow" is not one of them.
 QUESTION_KINDS = {
     "about": "what something is about",
@@ -219,10 +224,10 @@ def _summary(result: SearchResult) -> str:
     from treemem.reports import count_of
 
     if not result.passages:
-        missing = "; ".join(result.missing)
+        missing = " ".join(map(for_shell, result.missing))
         return f"Nothing was found. Try fewer or other words. {missing}".rstrip()
     # That there is no embedder is worth a sentence where words were not enough, not each time.
-    missing = "; ".join(one for one in result.missing if not one.startswith(_NO_EMBEDDER))
+    missing = " ".join(for_shell(one) for one in result.missing if not is_lasting(one))
     sentences = [
         f"{count_of(len(result.passages), 'passage')}, {count_of(result.tokens, 'token')}."
     ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from treemem_cli.context import note, open_memory, print_json
+from treemem_cli.context import for_shell, note, open_memory, print_json
 from treemem_cli.parameters import json_option
 
 
@@ -26,7 +26,7 @@ def doctor_command(context: click.Context, repair: bool, as_json: bool) -> None:
     Example:
       treemem doctor
     """
-    with open_memory(context) as memory:
+    with open_memory(context, with_lasting=True) as memory:
         if repair:
             memory.repair()
         diagnosis = memory.diagnose()
@@ -40,7 +40,7 @@ def doctor_command(context: click.Context, repair: bool, as_json: bool) -> None:
             if check.not_checked is not None:
                 note(f"      not checked: {check.not_checked}")
             for finding in check.findings:
-                note(f"      {finding}")
+                note(f"      {for_shell(finding)}")
     if not diagnosis.healthy:
         note("The file is damaged. Make a copy of it, then try: treemem doctor --repair")
         context.exit(1)

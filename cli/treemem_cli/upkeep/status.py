@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import is_verbose, open_memory, print_json
+from treemem_cli.context import for_shell, is_verbose, open_memory, print_json
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def status_command(context: click.Context, as_json: bool) -> None:
     Example:
       treemem status
     """
-    with open_memory(context) as memory:
+    with open_memory(context, with_lasting=True) as memory:
         status = memory.status()
     if as_json:
         print_json(status)
@@ -97,7 +97,7 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
     for kind, reason in status.paused.items():
         yield "paused", f"{kind}: {reason}"
     for sentence in status.missing:
-        yield "missing", sentence
+        yield "missing", for_shell(sentence)
 
 
 def _tree_rows(status: Status) -> Iterator[tuple[str, str]]:

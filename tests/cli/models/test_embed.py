@@ -32,7 +32,7 @@ def test_embed_reports_and_status_shows_the_share_of_nodes() -> None:
     assert (chosen.exit_code, chosen.stdout) == (0, "")
     assert "It has no vectors yet; to compute them: treemem embed" in chosen.stderr
     assert (
-        "hashing has vectors for 0 of 1 node; to compute the rest: treemem work"
+        "hashing has vectors for 0 of 1 node. To compute the rest: treemem work"
         in run("status").stdout
     )
     done = run("embed")

@@ -13,6 +13,8 @@ import shlex
 import stat
 from pathlib import Path
 
+from treemem.errors import Notice
+
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 # All bits of a mode that give anything to anybody but the owner.
@@ -74,9 +76,10 @@ def _notice(path: Path, wanted: int) -> str:
     if not mode & _OTHERS or not expected(status.st_mode):
         return ""
     what = "read and changed" if mode & _OTHERS_WRITE else "read"
-    return (
+    return Notice(
         f"{path} can be {what} by other users (mode {mode:04o}). Keep it to yourself: "
-        f"chmod {wanted:o} {shlex.quote(str(path))}"
+        f"chmod {wanted:o} {shlex.quote(str(path))}",
+        is_lasting=True,
     )
 
 
