@@ -28,8 +28,9 @@ class Column:
     show: the text of a value on a screen; --plain prints the value itself. wide: of a column whose
     texts are cut on a terminal, how much they should get there at least; 0 for one that is never
     cut. style: of Rich, or a function of the value. drop: where there is too little room, the
-    column with the highest number is left out first; 0 is never left out. is_id: a text longer
-    than most columns goes beyond the edge instead of taking room from others.
+    column with the highest number is left out first; 0 is never left out. spare: it is left out,
+    too, where it would not leave this much more than the least to the wide ones. is_id: a text
+    longer than most columns goes beyond the edge instead of taking room from others.
     """
 
     name: str
@@ -37,14 +38,15 @@ class Column:
     wide: int = 0
     style: str | Callable[[Any], str] = ""
     drop: int = 0
+    spare: int = 0
     right: bool = False
     is_id: bool = False
     most: int = ID_MAX
 
 
-def number(name: str, *, drop: int = 0) -> Column:
+def number(name: str, *, drop: int = 0, spare: int = 0) -> Column:
     """A column of numbers, right-aligned, with commas between thousands."""
-    return Column(name, lambda value: f"{value:,}", drop=drop, right=True)
+    return Column(name, lambda value: f"{value:,}", drop=drop, spare=spare, right=True)
 
 
 def identifier(name: str, *, length: int | None = None, most: int = ID_MAX) -> Column:
@@ -169,7 +171,8 @@ def _fitting(columns: Sequence[Column], natural: Sequence[int], width: int) -> l
             min(column.wide, size) if column.wide else size
             for column, size in zip(columns, widths, strict=True)
         )
-        if least + _gaps(widths) <= width or not columns[at].drop:
+        spare = columns[at].spare if widths[at] else 0
+        if least + _gaps(widths) + spare <= width or not columns[at].drop:
             break
         widths[at] = 0
     wide = [at for at, column in enumerate(columns) if column.wide and widths[at]]

@@ -127,9 +127,10 @@ def search_command(
     Each passage comes from one source and one day. Below its heading are the id of the source and
     the nodes from the root down to it; treemem node show and treemem node expand take their ids.
     Below that are the file and the line of the best message, and the command that continues the
-    session in its own tool; treemem open and treemem resume take the number of a passage.
-    "…" marks omitted text. Broad questions ("what did we decide", "what is still open") are
-    answered from the summaries first. Time words in the query ("last week") limit the search.
+    session in its own tool; treemem open and treemem resume take the number of a passage. A passage
+    of the same source as the one before has only its line. "…" marks omitted text. Broad
+    questions ("what did we decide", "what is still open") are answered from the summaries first.
+    Time words in the query ("last week") limit the search.
 
     \b
     Example:
@@ -192,10 +193,11 @@ def _print(result: SearchResult, query: str, *, explain: bool, fts: bool) -> Non
         screen.print("Standing instructions", style="bold yellow")
         screen.print(safe(rules), markup=False)
         screen.print()
-    for passage in result.passages:
-        screen.print(safe(_heading(passage)), style="bold", markup=False)
-        screen.print(safe(_place_of(passage)), style="cyan", markup=False, soft_wrap=True)
-        for line in _followed(passage):
+    for at, passage in enumerate(result.passages):
+        before = result.passages[at - 1] if at else None
+        heading, *lines = _head(passage, before)
+        screen.print(safe(heading), style="bold", markup=False)
+        for line in lines:
             screen.print(line, style="cyan", markup=False, soft_wrap=True)
         text = tool_input.of_passage(passage, passage.text.partition("\n")[2])
         if isinstance(screen, Pipe):
@@ -245,14 +247,37 @@ def _rules(result: SearchResult) -> str:
     return result.text.removesuffix(passages).rstrip("\n").partition("\n")[2]
 
 
-def _heading(passage: Passage) -> str:
-    """Number and day, the time of the best message with its zone, and the title of the source."""
+def _head(passage: Passage, before: Passage | None) -> Iterator[str]:
+    """The lines above the words of a passage: when and what, the source, the file and how it is
+    continued. Of the source of the passage before, only what is different."""
+    from treemem_cli.render import safe
+
+    place = passage.place
+    followed = list(_followed(passage))
+    if before is None or before.source_id != passage.source_id:
+        yield f"{_number_and_time(passage)} {passage.title}"
+        yield safe(_place_of(passage))
+        yield from followed
+        return
+    line = "" if place is None or place.line is None else f", line {place.line}"
+    yield f"{_number_and_time(passage)} the same source{line}"
+    if passage.breadcrumb != before.breadcrumb:
+        yield f"at {_path_of(passage)}"
+    earlier = before.place
+    if earlier is None or place is None or (earlier.path, earlier.resume) != (
+        place.path, place.resume
+    ):  # fmt: skip
+        yield from followed
+
+
+def _number_and_time(passage: Passage) -> str:
+    """Number and day, and the time of the best message with its zone, in brackets."""
     head, _, _ = passage.text.partition("\n")
     number = head.partition(' "')[0].removesuffix("]")
     time = _time(passage)
     # Where a question is about time, the heading has the time of the first message already.
     shown = f" {time.partition(' ')[2] if ':' in number else time}" if time else ""
-    return f"{number}{shown}] {passage.title}"
+    return f"{number}{shown}]"
 
 
 def _time(passage: Passage) -> str:
@@ -269,8 +294,11 @@ def _time(passage: Passage) -> str:
 
 def _place_of(passage: Passage) -> str:
     """The source id, and the path from the root to the leaf of the best message."""
-    path = " → ".join(node_id[:8] for node_id in passage.breadcrumb)
-    return passage.source_id + (f" {path}" if path else "")
+    return f"{passage.source_id} {_path_of(passage)}".rstrip()
+
+
+def _path_of(passage: Passage) -> str:
+    return " → ".join(node_id[:8] for node_id in passage.breadcrumb)
 
 
 def _followed(passage: Passage) -> Iterator[str]:

@@ -26,6 +26,8 @@ ON_SCREEN = 30
 BELOW = "└ "
 # The columns of a terminal for the ids; longer ones exceed it.
 SHORT_ID_ROOM = 24
+# What is left to a title beside a column that matters less: it tells one session from another.
+TITLE_SPARE = 12
 
 
 @click.group("source")
@@ -200,8 +202,9 @@ def _print_sources(sources: list[SourceView], *, plain: bool = False) -> None:
 
     columns = [
         identifier("id", most=SHORT_ID_ROOM), Column("title", wide=NAME),
-        number("messages", drop=2), number("tokens", drop=4), Column("kind", drop=5),
-        Column("first", day, drop=6), Column("last", day, drop=1),
+        number("messages", drop=2), number("tokens", drop=4, spare=TITLE_SPARE),
+        Column("kind", drop=5, spare=TITLE_SPARE),
+        Column("first", day, drop=6, spare=TITLE_SPARE), Column("last", day, drop=1),
         Column("agents", lambda count: f"+{count:,}", drop=3, right=True),
     ]  # fmt: skip
     if not plain:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -285,3 +287,28 @@ def test_only_rules_are_shown_as_standing_instructions() -> None:
     assert pinned.startswith("Standing instructions\n- ")
     assert pinned.splitlines()[1].endswith("user: Never push to main.")
     assert pinned.splitlines()[2] == ""
+
+
+def test_a_source_is_named_once_by_passages_that_follow_each_other(tmp_path: Path) -> None:
+    said = (("Ben", "Can you fetch the ladder?"), ("Mum", "It rained on day"))
+    lines = [
+        f"{day:02}/03/2026, 09:{day:02} - {who}: {words} {day}"
+        for day in range(1, 29) for who, words in said
+    ]  # fmt: skip
+    log = tmp_path / "WhatsApp Chat with Family.txt"
+    log.write_text("\n".join(lines) + "\n")
+    assert run("ingest", str(log)).exit_code == 0
+    found = run_json("search", "fetch the ladder", "--budget", "200")["passages"]
+    shown = run("search", "fetch the ladder", "--budget", "200").stdout
+    assert len(found) > 3
+    assert shown.count("whatsapp/Family") == shown.count(str(log)) == 1
+    heads = [line for line in shown.splitlines() if re.match(r"\[\d+ 2026-03-", line)]
+    assert heads[0].endswith("] Family")
+    assert sum(passage["place"]["line"] is not None for passage in found) > 2
+    for number, (head, passage) in enumerate(zip(heads, found, strict=True), start=1):
+        assert head.startswith(f"[{number} ")
+        line = passage["place"]["line"]
+        assert number == 1 or head.endswith(
+            " the same source" if line is None else f" the same source, line {line}"
+        )
+        assert number > 1 or f"{log}'{'' if line is None else f':{line}'}\n" in shown
