@@ -18,6 +18,7 @@ from treemem.models.embedders import QueryEmbedder
 from treemem.models.rerankers import KeptReranker
 from treemem.queue_api import QueueMethods
 from treemem.rule_api import RuleMethods
+from treemem.sessions.api import SessionMethods
 from treemem.store import lookup, settings
 from treemem.store.database import Database
 from treemem.store.lookup import IdKind
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 
 
 @checked
-class Memory(RuleMethods, QueueMethods):
+class Memory(RuleMethods, QueueMethods, SessionMethods):
     """One memory file.
 
     Example:
@@ -78,11 +79,13 @@ class Memory(RuleMethods, QueueMethods):
     """
 
     def __init__(
-        self, database: Database, clock: Clock = now_ms, shape: TreeShape = TreeShape()
-    ) -> None:
+        self, database: Database, clock: Clock = now_ms, shape: TreeShape = TreeShape(),
+        agent: str | None = None,
+    ) -> None:  # fmt: skip
         self._database = database
         self._clock = clock
         self._shape = shape
+        self._agent = agent
         self._queries, self._reranker = QueryEmbedder(), KeptReranker()
 
     @classmethod
@@ -93,17 +96,20 @@ class Memory(RuleMethods, QueueMethods):
         clock: Clock = now_ms,
         shape: TreeShape = TreeShape(),
         must_exist: bool = False,
+        agent: str | None = None,
     ) -> Memory:
         """Opens a memory file, creating it if it is missing and migrating its schema.
 
         path: None means TREEMEM_DB, or a file in the user's data folder; ":memory:" a memory that
         is lost at its end. shape: must be the one that the file was created with. must_exist: a
-        missing file is an error. Raises DatabaseError or a subclass if the file cannot be used.
+        missing file is an error. agent: which of several assistants that share the file this is;
+        the sessions that it begins are its own. Raises DatabaseError or a subclass if the file
+        cannot be used.
         """
         if path == "":
             raise UsageError("The path of the memory file is empty.")
         chosen = Path(path) if path is not None else config.default_database_path()
-        return cls(Database(chosen, must_exist=must_exist), clock, shape)
+        return cls(Database(chosen, must_exist=must_exist), clock, shape, agent)
 
     def __enter__(self) -> Self:
         return self
@@ -285,9 +291,18 @@ class Memory(RuleMethods, QueueMethods):
         request = Query(query, scope or Scope.everything(), moment, budget_tokens, since, until,
                         mode, tuning or {}, fts, rerank, frozenset(one_or_more(include)),
                         None if project is None else str(project), frozenset(one_or_more(exclude)),
-                        order)  # fmt: skip
+                        order, hidden_sources=self._hidden_sources())  # fmt: skip
         embedder = self.setting(settings.EMBEDDER)
         return search(self._database, request, embedder, self._queries.vector)
+
+    def _hidden_sources(self) -> frozenset[str]:
+        """The sources that are private to other agents."""
+        from treemem.store.live import sessions
+
+        if self._agent is None:
+            return frozenset()
+        with self._database.reading():
+            return sessions.hidden_from(self._database, self._agent)
 
     def tree(self, scope: Scope, *, cite: bool = True) -> Tree:
         """Returns the current tree of a scope; a filter must admit one session.

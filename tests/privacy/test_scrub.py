@@ -356,6 +356,7 @@ NO_WORDS = set(
     embedder.name embedder.setting vector_1.digest vector_1.vector
     job.kind job.dedupe_key job.payload job.state job.token breaker.kind breaker.job_seqs
     usage.producer usage.scope usage.key
+    live_session.agent live_session.shape live_session.tokenizer pin_change.kind checkpoint.id
 """.split()
 )
 
@@ -402,6 +403,17 @@ def test_an_owner_stores_a_rewritten_text(memory: Memory, database: Database) ->
     into, merged, *_ = (topic.id for topic in memory.topics.list())
     memory.topics.rename(merged, "Mine")
     memory.topics.merge(into, merged)
+    session = memory.session("live", system="Be brief.", window=1_000)
+    session.pin(goal="Ship it")
+    session.append({"role": "user", "content": "line of words\n" * 600})
+    session.context("")
+    session.append({"role": "user", "content": "Is it hi?"})
+    session.fold("reading lines")
+    session.checkpoint(files=["/nowhere"])
+    session.compact(soft=True)
+    session.append({"role": "user", "content": "And now?"})
+    session.pin(goal="Ship it all")
+    session.context("")
     memory.append("a", [Message(text="hi")], title="A title")
     database.execute("UPDATE job SET error = 'failed'")
     database.execute("INSERT INTO breaker VALUES ('seal', '[]', NULL, 'failed often')")

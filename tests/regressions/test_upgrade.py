@@ -14,6 +14,12 @@ from treemem.store.database import Database
 PLANTED = "Never open the east gate."
 TYPED = "Always count the goats twice."
 TO_SCHEMA_8 = """
+DROP TABLE checkpoint;
+DROP TABLE compaction;
+DROP TABLE pin_change;
+DROP TABLE turn;
+DROP TABLE fold;
+DROP TABLE live_session;
 DROP TABLE awaited_title;
 DROP TABLE source_end;
 DROP TRIGGER topic_loses_leaf;
@@ -23,7 +29,7 @@ ALTER TABLE topic_alias DROP COLUMN into_id;
 ALTER TABLE topic_alias DROP COLUMN name;
 ALTER TABLE topic_alias DROP COLUMN gave_name;
 ALTER TABLE topic_alias DROP COLUMN pinned;
-DELETE FROM _sqlite_migrations WHERE name = 'm009_merges_and_titles';
+DELETE FROM _sqlite_migrations WHERE name IN ('m009_merges_and_titles', 'm010_live_sessions');
 PRAGMA user_version = 8;
 """
 DOWNGRADE = f"""

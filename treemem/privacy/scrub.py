@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from treemem import ids
@@ -29,6 +30,7 @@ from treemem.store import (
     summaries,
 )
 from treemem.store.database import SQLITE_VERSION, Database
+from treemem.store.live import pins, sessions, turns
 from treemem.store.schema import spine
 from treemem.text.tokens import count_tokens
 from treemem.times import Clock
@@ -166,6 +168,19 @@ class TextCleaner:
                 text = text[:begins] + marker
         return text
 
+    def clean_json(self, text: str) -> str:
+        """The same for every text in a JSON value."""
+        return json.dumps(self._clean_value(json_text.value_of(text)))
+
+    def _clean_value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.clean(value)
+        if isinstance(value, list):
+            return [self._clean_value(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self._clean_value(item) for key, item in value.items()}
+        return value
+
     def clean_problems(self, text: str) -> str:
         """Like clean, for a JSON list of problems: place, reason, and an excerpt in brackets."""
         problems = []
@@ -204,6 +219,20 @@ TEXT_OWNERS = (
     TextOwner("topic_alias.name", merging.names, merging.rewrite_name),
     TextOwner("job.error", jobs.error_texts, jobs.rewrite_error),
     TextOwner("breaker.reason", jobs.breaker_reasons, jobs.rewrite_breaker_reason),
+    TextOwner("live_session.system", sessions.systems, sessions.rewrite_system),
+    TextOwner("compaction.head", sessions.heads, sessions.rewrite_head),
+    TextOwner("compaction.past", sessions.pasts, sessions.rewrite_past),
+    TextOwner("compaction.report", sessions.reports, sessions.rewrite_report,
+              TextCleaner.clean_json),
+    TextOwner("pin_change.text", pins.texts, pins.rewrite_text),
+    TextOwner("checkpoint.files", pins.files, pins.rewrite_files, TextCleaner.clean_json),
+    *(TextOwner(f"fold.{column}", partial(turns.fold_texts, column=column),
+                partial(turns.rewrite_fold, column))
+      for column in ("title", "text")),
+    TextOwner("turn.brief", partial(turns.texts, column="brief"), partial(turns.rewrite, "brief")),
+    *(TextOwner(f"turn.{column}", partial(turns.texts, column=column),
+                partial(turns.rewrite, column), TextCleaner.clean_json)
+      for column in ("content", "shown", "attached")),
 )  # fmt: skip
 # Written by messages.rewrite, for each message with a secret.
 MESSAGE_COLUMNS = (

@@ -67,7 +67,9 @@ class Query:
     weights that replace the defaults. is_fts: text is an expression in FTS5's syntax. include:
     further kinds of messages to search, see types.INCLUDES. project: where the user is; its rules
     head a search of several projects. exclude: origins; messages and statements of no other words
-    are left out. order: of the passages: by time, or the best first.
+    are left out. order: of the passages: by time, or the best first. hidden: row numbers of
+    messages that are not returned, such as those that the caller has anyway. hidden_sources: the
+    ids of sources that are not searched, such as those of other agents.
     """
 
     text: str
@@ -84,6 +86,8 @@ class Query:
     project: str | None = None
     exclude: frozenset[Origin] = frozenset()
     order: SearchOrder = "time"
+    hidden: frozenset[int] = frozenset()
+    hidden_sources: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

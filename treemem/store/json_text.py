@@ -24,6 +24,11 @@ def list_of(text: str | None) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def value_of(text: str | None) -> Any:
+    """The JSON value of a column; None if it is NULL or damaged."""
+    return _loaded(text)
+
+
 def _loaded(text: str | None) -> object:
     try:
         return None if text is None else orjson.loads(text)

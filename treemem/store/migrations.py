@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from treemem.store.schema import additions, spine
+from treemem.store.schema import additions, live, spine
 from treemem.text.fts import extra_words
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 
 def apply(
@@ -39,9 +39,7 @@ def apply(
 
     @steps()
     def m001_spine(database: Database) -> None:
-        run(database, *spine.ALL)
-        if sqlite_version >= spine.SECURE_DELETE_SINCE:
-            run(database, spine.SECURE_DELETE)
+        run(database, *spine.ALL, *_secure_delete(sqlite_version))
 
     @steps()
     def m002_origins(database: Database) -> None:
@@ -53,8 +51,8 @@ def apply(
 
     @steps()
     def m004_other_stems(database: Database) -> None:
-        for table, author in (("message", "author"), ("statement", "NULL")):
-            _index_again(database.conn, table, author)
+        _index_again(database.conn, "message", "author")
+        _index_again(database.conn, "statement", "NULL")
 
     @steps()
     def m005_ledger(database: Database) -> None:
@@ -76,9 +74,17 @@ def apply(
     def m009_merges_and_titles(database: Database) -> None:
         run(database, additions.MERGES, additions.TITLES)
 
+    @steps()
+    def m010_live_sessions(database: Database) -> None:
+        run(database, live.LIVE)
+
     steps.apply(Database(connection))
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _secure_delete(sqlite_version: tuple[int, ...]) -> list[str]:
+    return [spine.SECURE_DELETE] if sqlite_version >= spine.SECURE_DELETE_SINCE else []
 
 
 def _index_again(connection: Any, table: str, author: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from treemem.patterns import lazy_regex
 from treemem.store import entries, event_days
-from treemem.store.schema import additions, spine
+from treemem.store.schema import additions, live, spine
 
 _HEADING = """# Schema
 
@@ -30,7 +30,7 @@ def markdown() -> str:
         spine.TRUTH, spine.TOPICS, spine.VIEWS, spine.EMBEDDERS,
         spine.VECTORS.format(table="vector_N"), spine.QUEUE, spine.USAGE,
         additions.ORIGINS, additions.LOG_FILES, additions.LEDGER, entries.MARKED,
-        event_days.TABLE, additions.MERGES, additions.TITLES,
+        event_days.TABLE, additions.MERGES, additions.TITLES, live.LIVE,
     ))  # fmt: skip
     added: dict[str, list[str]] = {}
     for table, column in _ADDED.findall(ddl):

@@ -1,0 +1,117 @@
+"""The catalog of a session: its blocks, each a request with everything that came of it.
+
+A context lists the blocks that it does not show. There may be more than it has room for: then the
+oldest are listed together, eight to a line, and eight of such lines to one.
+
+Tested in tests/sessions/test_blocks.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from treemem import times
+from treemem.errors import UsageError
+from treemem.patterns import lazy_regex
+from treemem.sessions.counting import TokenCounter
+from treemem.sessions.values import Block
+from treemem.store.database import Database
+from treemem.store.live import turns
+from treemem.text.labels import clipped
+
+# Characters of the words of a request, and of the line that says how it ended.
+REQUEST_CHARS, DIGEST_CHARS = 120, 100
+# Characters of each request on a line of several blocks, and blocks of one line.
+TOGETHER_CHARS, TOGETHER = 40, 8
+# Tokens of a line that says no more of blocks than which they are.
+RANGE_TOKENS = 30
+_ID = lazy_regex(r"b([0-9]{1,9})(?:-b?([0-9]{1,9}))?")
+
+
+def blocks_of(database: Database, session_seq: int, turn_count: int, boundary: int) -> list[Block]:
+    """The blocks of a session, in order. boundary: the first turn that contexts show."""
+    return [
+        Block(
+            f"b{row.first}", clipped(row.request, REQUEST_CHARS),
+            clipped(row.outcome, DIGEST_CHARS), row.tokens, row.first, row.end,
+            times.from_ms(row.sent_at_ms), row.first >= boundary,
+        )
+        for row in turns.blocks(database, session_seq, turn_count)
+    ]  # fmt: skip
+
+
+def span_of(block_id: str) -> tuple[int, int | None]:
+    """The first positions of the blocks that an id names: of one block, or of the first and the
+    last of several, such as "b0-b64". Raises UsageError."""
+    match = _ID.fullmatch(block_id) if isinstance(block_id, str) else None
+    if match is None:
+        raise UsageError(f"A block's id is such as b12, or b0-b64 for several, not {block_id!r}.")
+    last = int(match[2]) if match[2] else None
+    return int(match[1]), last
+
+
+def lines(found: Sequence[Block], room: int, count: TokenCounter) -> list[str]:
+    """The lines of a catalog in at most room tokens: the latest blocks one by one, those before
+    them together, the oldest ones by the most. No block is left out, unless room is for no line."""
+    tiers: list[list[str]] = []
+    left, size = list(found), 1
+    while left:
+        groups = _grouped(left, size)
+        texts = [_together(group) for group in groups]
+        costs = [count(text) + 1 for text in texts]
+        if sum(costs) <= room:
+            tiers.append(texts)
+            break
+        if len(groups) == 1:
+            tiers.append([text] if count(text := _range(left)) + 1 <= room else [])
+            break
+        # The last groups that fit half of the room; the rest is for those before them.
+        fitting, used = len(groups), 0
+        limit = min(room // 2, room - RANGE_TOKENS)
+        while fitting and used + costs[fitting - 1] <= limit:
+            fitting -= 1
+            used += costs[fitting]
+        tiers.append(texts[fitting:])
+        left = [block for group in groups[:fitting] for block in group]
+        room -= used
+        size *= TOGETHER
+    return [text for tier in reversed(tiers) for text in tier]
+
+
+def _grouped(found: Sequence[Block], size: int) -> list[Sequence[Block]]:
+    """The blocks in groups of size, the last one whole."""
+    first = len(found) % size
+    starts = [0, *range(first, len(found), size)] if first else list(range(0, len(found), size))
+    return [found[at:end] for at, end in zip(starts, [*starts[1:], len(found)], strict=True)]
+
+
+def line(block: Block) -> str:
+    """A block as a line of the catalog."""
+    day = f" [{block.sent_at[:10]}]" if block.sent_at else ""
+    ending = f" → {block.digest}" if block.digest else ""
+    return f"{block.id}{day} {block.request or '(no words)'}{ending} ({block.tokens:,} tokens)"
+
+
+def _together(group: Sequence[Block]) -> str:
+    """Several blocks on a line: the requests that fit, evenly spread."""
+    if len(group) == 1:
+        return line(group[0])
+    step = max(1, len(group) // TOGETHER)
+    some = [clipped(block.request, TOGETHER_CHARS) for block in group[::step][:TOGETHER]]
+    return _range(group, ": " + "; ".join(filter(None, some)))
+
+
+def _range(group: Sequence[Block], requests: str = "") -> str:
+    """Several blocks as a line. requests: what it says of them."""
+    first, last = group[0], group[-1]
+    if first is last:
+        return f"{first.id} ({first.tokens:,} tokens)"
+    day = f" [{first.sent_at[:10]}]" if first.sent_at else ""
+    tokens = sum(block.tokens for block in group)
+    return f"{first.id}-{last.id}{day} {len(group)} requests{requests} ({tokens:,} tokens)"
+
+
+def joined(first: Block, last: Block) -> Block:
+    """The blocks from one to another as one block."""
+    return replace(first, id=f"{first.id}-{last.id}", end=last.end, is_shown=False)
