@@ -68,11 +68,13 @@ demo: $(VENV)/.base  ## See it work: first without a model, then with two small 
 	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem model pull smollm2-135m
 	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem model pull minilm
 	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 model use summarizer smollm2-135m
+	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 model use embedder minilm
 	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 model check
 	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 work
 	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 status
-	@echo; echo "== 3. What the model added: statements that passed the checks =="; echo
+	@echo; echo "== 3. What the models added: statements that passed the checks, search by meaning =="; echo
 	$(BIN)/treemem --db $(DEMO)/memory.sqlite3 source show claude-code --by-model
+	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 search "money paid twice because a device was restarted" --budget 300
 	@echo; echo "The memory is $(DEMO)/memory.sqlite3. Go on with: $(BIN)/treemem --db $(DEMO)/memory.sqlite3 --help"
 
 test: setup  ## Run the tests (about six minutes on two cores, after the set-up)

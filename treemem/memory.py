@@ -237,14 +237,16 @@ class Memory(RuleMethods, QueueMethods, SessionMethods):
 
     def plan(
         self, paths: str | Path | Iterable[str | Path | LogFile], *,
-        format_name: str | None = None, progress: FileProgress | None = None,
-        redact: Redact = True,
+        format_name: str | None = None, importer: Importer | ReadLog | None = None,
+        progress: FileProgress | None = None, redact: Redact = True,
     ) -> Plan:  # fmt: skip
         """Estimates the cost of ingesting these files and of the model work after it. Stores
-        nothing and loads no model."""
+        nothing and loads no model. format_name, importer: as in ingest."""
         from treemem.diagnostics.estimate import plan
+        from treemem.ingest.files import chosen_importer
 
-        return plan(self._database, self._clock, self._shape, paths, format_name, progress, redact)
+        chosen = chosen_importer(format_name, importer)
+        return plan(self._database, self._clock, self._shape, paths, chosen, progress, redact)
 
     # -- reading -------------------------------------------------------------------------
 

@@ -82,3 +82,10 @@ def test_chats_of_the_same_people_without_a_time_are_told_apart() -> None:
         title_of(Outline(Source(f"call/{number}", "api"), "people", people)) for number in (1, 2)
     ]
     assert titles == ["Ana and Ben, call/1", "Ana and Ben, call/2"]
+
+
+def test_a_title_that_is_the_name_of_a_folder_above_the_log_is_kept() -> None:
+    for title in ("Home", "home ana", "Home Ana Logs"):
+        source = Source("claude-code/1", "claude-code", title, "/home/ana/logs/1.jsonl")
+        assert says_something(source), title
+    assert not says_something(Source("doc/x", "markdown", "plan", "/home/ana/plan.md"))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from treemem import Event, Importer, LogFile, Memory, Message, Skipped, Source, UsageError
+from treemem.watch.follower import Follower, Target
 
 
 def ship_log(file: LogFile) -> Iterator[Event]:
@@ -52,6 +53,25 @@ def test_a_log_is_read_with_the_importer_that_was_passed(
     assert (file.records, file.added, file.skipped) == (3, 2, {"no entry": 1})
     texts = [message.text for message in memory.messages("ship/monday")]
     assert texts == ["The mast is up.", "The sail is torn."]
+
+
+def test_a_plan_reads_as_ingest_would(memory: Memory, log: Path) -> None:
+    planned = memory.plan(log, importer=ship_log)
+    assert memory.is_empty
+    ingested = memory.ingest(log, importer=ship_log)
+    assert [(one.format, one.added) for one in planned.files] == [
+        (one.format, one.added) for one in ingested.files
+    ]  # fmt: skip
+    assert ingested.added == 2
+    with pytest.raises(UsageError, match="not both"):
+        memory.plan(log, importer=ship_log, format_name="chat")
+
+
+def test_a_follower_reads_with_your_own_importer(memory: Memory, log: Path) -> None:
+    for _ in range(2):
+        Follower(memory, [Target.of(log)], lambda _: None, importer=ship_log).run(once=True)
+    assert {view.source.format for view in memory.sources()} == {"ship_log"}
+    assert memory.status().messages == 2
 
 
 def test_a_grown_log_adds_its_tail(memory: Memory, log: Path) -> None:

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from treemem import importers
 from treemem.errors import ModelError
-from treemem.importers.common.base import LogFile
+from treemem.importers.common.base import Importer, LogFile
 from treemem.ingest.files import Options, file_reports
 from treemem.ingest.walk import find_files
 from treemem.privacy.policy import Redact, Redaction
@@ -128,13 +127,12 @@ def plan(
     clock: Clock,
     shape: TreeShape,
     paths: str | Path | Iterable[str | Path | LogFile],
-    format_name: str | None = None,
+    importer: Importer | None = None,
     progress: FileProgress | None = None,
     redact: Redact = True,
 ) -> Plan:
-    """Estimates the cost of ingesting paths, as Memory.plan describes. Raises UsageError for a
-    path that does not exist."""
-    importer = None if format_name is None else importers.by_name(format_name)
+    """Estimates the cost of ingesting paths, as Memory.plan describes. importer: None to detect the
+    format of each file. Raises UsageError for a path that does not exist."""
     with tempfile.TemporaryDirectory(prefix="treemem-plan-") as folder:
         trial = Database(Path(folder) / "trial.sqlite3")
         try:

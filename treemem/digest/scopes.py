@@ -19,7 +19,7 @@ from treemem.digest.titles import title_of
 from treemem.errors import SEE_SOURCES, AmbiguousIdError, NotFoundError, UsageError
 from treemem.rules import projects
 from treemem.store import lookup, messages
-from treemem.store.database import Database, json_list
+from treemem.store.database import Database, json_list, storable_text
 from treemem.store.file import memo
 from treemem.text import fts
 from treemem.topics import store as topic_store
@@ -163,7 +163,7 @@ def source(database: Database, name: str) -> SourceName:
 def named(database: Database, name: str) -> list[SourceName]:
     """The sources with this id; else those whose id begins with it; else those whose id contains it
     after the format; else those whose title does. Raises NotFoundError."""
-    known = _known(database)
+    known, name = _known(database), storable_text(name)[0]
     same = [one for one in known if one.id == name]
     if not same and name == LATEST and (row := database.row(_LATEST)) is not None:
         same = [one for one in known if one.id == row[0]]

@@ -101,7 +101,8 @@ def _is_file_name(title: str, source: Source) -> bool:
     if _letters(key) == own and not _letters(name).startswith(own):
         return False  # a chat of WhatsApp, whose id and title are a part of its export's name
     places = (key, source.origin or "", name)
-    return any(own and _letters(place).startswith(own) for place in places) or any(
+    # A path begins with folders, such as "home", which may be a title.
+    return any(own and _letters(place).startswith(own) for place in (key, name)) or any(
         own and _letters(_SUFFIX.sub("", place)).endswith(own) and _looks_like_file(title)
         for place in places
     )

@@ -18,7 +18,7 @@ from pathlib import Path
 from treemem.errors import TreememError
 from treemem.places import lines
 from treemem.places.lines import Span
-from treemem.store.database import Database
+from treemem.store.database import Database, storable_text
 from treemem.types import Message, Place
 
 # The most bytes of logs that are read to find one message, and for all passages of a search, whose
@@ -56,7 +56,7 @@ class LineFinder:
         """The place with the file and the line of a message of a source. Raises nothing.
 
         span: the characters of the message whose line is meant, where the file has its text."""
-        if place.path is None or not is_known(place.path) or not is_text(Path(place.path)):
+        if place.path is None or not is_known(place.path) or not is_text(on_disk(place.path)):
             return place
         first = self._content(place.path)
         if first is not None and (line := lines.line_by_id(message, first, span)) is not None:
@@ -122,7 +122,7 @@ class LineFinder:
     def _content(self, path: str) -> bytes | None:
         """The bytes of a file; None if it is gone or too large."""
         if path not in self._contents:
-            self._contents[path] = data = _read(Path(path), self._left)
+            self._contents[path] = data = _read(on_disk(path), self._left)
             self._left -= len(data or b"")
         return self._contents[path]
 
@@ -137,6 +137,26 @@ def is_known(path: str) -> bool:
         (True, False)
     """
     return Path(path).is_absolute()
+
+
+def on_disk(path: str) -> Path:
+    """The file at a stored path. U+FFFD in it stands for a byte that is not UTF-8: of such a name,
+    the only one in its folder that is stored so; else the path as it is."""
+    found = Path(Path(path).anchor)
+    for step in Path(path).parts[bool(found.parts) :]:
+        found = _named(found, step)
+    return found
+
+
+def _named(folder: Path, name: str) -> Path:
+    exact = folder / name
+    if "\ufffd" not in name or exact.exists():
+        return exact
+    with contextlib.suppress(OSError):
+        alike = [other for other in folder.iterdir() if storable_text(other.name)[0] == name]
+        if len(alike) == 1:
+            return alike[0]
+    return exact
 
 
 def is_text(path: Path) -> bool:

@@ -15,11 +15,18 @@ from treemem.arguments import checked
 from treemem.digest import scopes
 from treemem.errors import SEE_SOURCES, Hint, NotFoundError
 from treemem.places import last_search, resuming
-from treemem.places.files import ONE_BYTES_MAX, SEARCH_BYTES_MAX, LineFinder, is_known, is_text
+from treemem.places.files import (
+    ONE_BYTES_MAX,
+    SEARCH_BYTES_MAX,
+    LineFinder,
+    is_known,
+    is_text,
+    on_disk,
+)
 from treemem.places.last_search import Hit
 from treemem.places.lines import Span
 from treemem.store import lookup, messages
-from treemem.store.database import Database
+from treemem.store.database import Database, storable_text
 from treemem.text.bm25 import matching_words
 from treemem.types import Explained, Location, Message, Passage, SearchResult
 
@@ -73,7 +80,7 @@ class Places:
         remember. The line is found by reading the log again. Raises NotFoundError,
         AmbiguousIdError.
         """
-        source_id, span, wanted = None, (0, 0), name.strip()
+        source_id, span, wanted = None, (0, 0), storable_text(name.strip())[0]
         if wanted.isdecimal() and wanted.isascii() and len(wanted) <= _NUMBER_DIGITS_MAX:
             wanted, source_id, *ends = last_search.hit(self._database.path, int(wanted))
             span = (ends[0], ends[1])
@@ -101,13 +108,13 @@ class Places:
         path = location.place.path
         if path is None:
             reason = f"{location.source_id} has no log file that is known."
-        elif is_known(path) and is_text(Path(path)):
-            return Path(path)
+        elif is_known(path) and is_text(on_disk(path)):
+            return on_disk(path)
         elif "!" in path and Path(path.partition("!")[0]).is_file():
             reason = f"{path} is in an archive."
         elif not is_known(path):
             reason = f"{path} was read from standard input, or from a folder that is not known."
-        elif Path(path).is_file():
+        elif on_disk(path).is_file():
             reason = f"{path} is not a text file."
         else:
             reason = f"{path} does not exist any more."

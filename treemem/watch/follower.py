@@ -24,7 +24,8 @@ from treemem.errors import (
     TreememError,
     UsageError,
 )
-from treemem.importers.common.base import LogFile
+from treemem.importers.common.base import Importer, LogFile
+from treemem.importers.common.own import ReadLog, importer_of
 from treemem.ingest.discovery import Place
 from treemem.ingest.walk import IGNORED_FOLDERS, find_files, is_folder, may_be_file
 from treemem.memory import Memory
@@ -118,8 +119,8 @@ class Follower:
     """Watches targets for one memory: run() until stop() is called, from any thread.
 
     on_event: called for every event, in the thread of run(). work: None for no model work.
-    keep_blobs, as_mine: as in Memory.ingest. poll: True polls for changes
-    even if the system could report them.
+    keep_blobs, as_mine, importer: as in Memory.ingest. poll: True polls for changes even if the
+    system could report them.
     """
 
     def __init__(
@@ -132,6 +133,7 @@ class Follower:
         keep_blobs: Path | None = None,
         as_mine: bool = False,
         poll: bool = False,
+        importer: Importer | ReadLog | None = None,
     ) -> None:
         self._memory = memory
         self._targets = list(targets)
@@ -139,6 +141,7 @@ class Follower:
         self._work = work
         self._keep_blobs = keep_blobs
         self._as_mine = as_mine
+        self._importer = None if importer is None else importer_of(importer)
         self._own_folders = [config.models_folder().absolute()]
         if keep_blobs is not None:
             self._own_folders.append(keep_blobs.absolute())
@@ -269,8 +272,9 @@ class Follower:
         file = LogFile(str(path), path, found=True)
         try:
             report = self._memory.ingest_files(
-                [file], keep_blobs=self._keep_blobs, as_mine=self._as_mine, growing=True
-            )
+                [file], importer=self._importer, keep_blobs=self._keep_blobs,
+                as_mine=self._as_mine, growing=True,
+            )  # fmt: skip
         except (DatabaseLockedError, DiskError) as error:
             self._files.read(path, signature, began, time.monotonic(), failed=True)
             self._on_event(WatchEvent("error", f"{error} It will be retried.", path))
@@ -283,7 +287,8 @@ class Follower:
         ended = time.monotonic()
         self._files.read(path, signature, began, ended)
         with suppress(ImportFileError, OSError):
-            self._companions.add(path, importers.detect(file).companions(file))
+            importer = self._importer or importers.detect(file)
+            self._companions.add(path, importer.companions(file))
         for file_report in report.files:
             self._report(path, file_report, ended - began)
 

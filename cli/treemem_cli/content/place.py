@@ -5,6 +5,7 @@ Tested in tests/cli/content/test_place.py.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -83,5 +84,6 @@ def _print_place(path: Path, line: int | None) -> None:
     name = str(path.absolute())
     if sys.stdout.isatty():
         name = shell_word(name)
-    # Subtle: without color, click removes from a pipe what looks like an escape sequence.
-    click.echo(name if line is None else f"{name}:{line}", color=True)
+    # Subtle: bytes, since a name may be no text, and since click removes from a text in a pipe what
+    # looks like an escape sequence.
+    click.echo(os.fsencode(name if line is None else f"{name}:{line}"))

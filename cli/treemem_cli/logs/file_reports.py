@@ -78,7 +78,7 @@ def print_files(files: Sequence[FileReport], titles: Mapping[str, str] | None = 
     of sources, by id."""
     read = [file for file in files if file.error is None]
     if len(read) <= FILES_SHOWN:
-        names = [PurePath(file.path.rpartition("!")[2]).name for file in read]
+        names = [PurePath(file.path).name for file in read]
         rows = [(name, [file]) for name, file in zip(names, read, strict=True)]
         _print_table("file", rows, [_title(file, titles or {}) for file in read])
         return

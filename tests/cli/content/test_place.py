@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import stat
 import subprocess
@@ -241,3 +242,24 @@ def test_what_cannot_be_continued_gives_the_reason(log: Path) -> None:
     result = run("resume", "codex/")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "is not one that codex takes" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="names are UTF-8 there")
+def test_a_log_whose_name_is_not_utf_8_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    log = folder / os.fsdecode(b"ol\xe9!.md")
+    log.write_text("# Plan\n\nWe ship the boat on Friday.\n")
+    assert run("ingest", str(log)).exit_code == 0
+    assert run("search", "boat").exit_code == 0
+    for name in ("1", "latest", log.name):
+        printed = run("open", "--print", name).stdout_bytes.removesuffix(b"\n").removesuffix(b":3")
+        assert printed == os.fsencode(log), name
+    assert ":3" in run("open", "--print", "1").stdout
+    assert run("source", "show", os.fsdecode(b"ol\xe9")).exit_code == 0
+    monkeypatch.setenv("EDITOR", f"{sys.executable} -c 'import sys; open(sys.argv[-1])'")
+    assert run("open", "latest").exit_code == 0
+    log.with_name(os.fsdecode(b"ol\xe8!.md")).write_text("Another file that is stored so.")
+    assert "does not exist any more" in run("open", "latest").stderr

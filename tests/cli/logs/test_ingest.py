@@ -215,3 +215,12 @@ def test_a_bad_file_does_not_affect_the_others(tmp_path: Path) -> None:
     result = run("ingest", str(tmp_path), "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["added"] >= 1
+
+
+def test_a_name_with_an_exclamation_mark_is_shown_whole(tmp_path: Path) -> None:
+    (tmp_path / "Hello! World!.md").write_text("# Plan\n\nWe ship on Friday.\n")
+    with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
+        archive.writestr("Stop!.md", "# Plan\n\nWe stop on Monday.\n")
+    shown = run("ingest", str(tmp_path / "Hello! World!.md"), str(tmp_path / "logs.zip")).stdout
+    names = [line.partition("  ")[0] for line in shown.splitlines()[1:3]]
+    assert names == ["Hello! World!.md", "logs.zip!Stop!.md"]

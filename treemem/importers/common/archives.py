@@ -72,9 +72,9 @@ class Member(LogFile):
 
     @property
     def name(self) -> str:
-        if self.known_place is not None:
-            return PurePosixPath(self.known_place.rpartition("!")[2]).name
-        return self._plain_name(PurePosixPath(self.inner).name)
+        name = PurePosixPath(self.inner).name
+        is_known = self.known_place is not None and self.known_place.endswith(name)
+        return name if is_known else self._plain_name(name)
 
     @property
     def folder(self) -> str:
