@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from treemem.digest import activity
 from treemem.errors import UsageError
+from treemem.origins.marking import mark
 from treemem.privacy.policy import Redaction
 from treemem.sessions import shapes
 from treemem.sessions.shapes import Shape, Turn
@@ -47,8 +49,12 @@ class IncomingTurn:
 
     @property
     def brief(self) -> str:
-        """The first words of the turn, or the tool that it calls or answers."""
-        words = " ".join(part.text[:2_000] for part in self.turn.parts if part.kind == "text")
+        """The first words of the turn, of a request those that the user typed; or the tool that it
+        calls or answers."""
+        words = "\n".join(part.text[:2_000] for part in self.turn.parts if part.kind == "text")
+        if self.is_request:
+            request = activity.first_request([mark(Message(role="user", text=words))])
+            words = request or words
         if words.strip():
             return clipped(words, BRIEF_CHARS)
         for part in self.turn.parts:
