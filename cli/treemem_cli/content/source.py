@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ON_SCREEN = 30
 BELOW = "└ "
 # The columns of a terminal for the ids; longer ones exceed it.
-SHORT_ID_ROOM = 24
+SHORT_ID_ROOM = 32
 # What is left to a title beside a column that matters less: it tells one session from another.
 TITLE_SPARE = 12
 
