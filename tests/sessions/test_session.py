@@ -418,3 +418,38 @@ os._exit(9)
         session.append(user("And now?"))
         assert "Never touch prod." in session.context("").system
         assert memory.diagnose().healthy
+
+
+def test_processes_that_append_to_one_session_lose_no_turn(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    script = """
+import sys
+from treemem import Memory
+with Memory.open(sys.argv[1]) as memory:
+    session = memory.session("a/1", window=1500)
+    for number in range(20):
+        words = f"{sys.argv[2]} asks {number}. " + "Tell me of the wheel. " * 10
+        session.append({"role": "user", "content": words})
+        session.context("")
+"""
+    path = tmp_path / "m.sqlite3"
+    Memory.open(path).close()
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(path), name], stderr=subprocess.PIPE, text=True
+        )
+        for name in ("Ana", "Bea")
+    ]
+    for process in running:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    with Memory.open(path) as memory:
+        session = memory.session("a/1")
+        said = [message["content"].split(".")[0] for message in session.messages()]
+        assert len(said) == len(set(said)) == 40
+        for name in ("Ana", "Bea"):
+            of_one = [text for text in said if text.startswith(name)]
+            assert of_one == [f"{name} asks {number}" for number in range(20)]
+        assert memory.diagnose().healthy

@@ -83,18 +83,9 @@ class Incoming:
     system: str | None
 
     @classmethod
-    def of(
-        cls, given: Mapping[str, Any] | Iterable[Mapping[str, Any]], state: State,
-        redaction: Redaction,
-    ) -> Incoming:  # fmt: skip
+    def of(cls, given: Iterable[object], state: State, redaction: Redaction) -> Incoming:
         """Reads what a caller gave. Raises UsageError for what is no message."""
-        several = [given] if isinstance(given, Mapping) or hasattr(given, "model_dump") else given
-        if isinstance(several, str) or not isinstance(several, Iterable):
-            raise UsageError(
-                f"append takes messages as a provider does, such as "
-                f'{{"role": "user", "content": "…"}}, not {type(given).__name__}.'
-            )
-        raw = [_redacted(_plain(message), redaction) for message in several]
+        raw = [_redacted(_plain(message), redaction) for message in given]
         of_session: Shape | None = None if state.row.shape is None else state.shape
         found = shapes.shape_of(raw)
         shape = of_session or found
@@ -111,6 +102,18 @@ class Incoming:
             names = {**names, **shapes.tool_names([turn])}
             incoming.append(IncomingTurn(turn, names))
         return cls(tuple(incoming), shape, system)
+
+
+def listed(given: object) -> list[object]:
+    """The messages that a caller gave, of which one may be alone. Raises UsageError."""
+    if isinstance(given, Mapping) or hasattr(given, "model_dump"):
+        return [given]
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise UsageError(
+            "append takes messages as a provider does, such as "
+            f'{{"role": "user", "content": "…"}}, not {type(given).__name__}.'
+        )
+    return list(given)
 
 
 def _plain(message: object) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from treemem.sessions.compacting import blocks, folding, head, passes
 from treemem.sessions.compacting.passes import Material
 from treemem.sessions.counting import counter_of, tokens_of
 from treemem.sessions.engine import Engine
-from treemem.sessions.incoming import Incoming
+from treemem.sessions.incoming import Incoming, listed
 from treemem.sessions.state import State
 from treemem.sessions.values import (
     Block,
@@ -40,7 +40,7 @@ from treemem.store.live import pins as pin_store
 from treemem.store.live import sessions, turns
 from treemem.store.live.pins import PinKind
 from treemem.store.live.sessions import Compacted
-from treemem.types import Scope, Source
+from treemem.types import Message, Scope, Source
 
 if TYPE_CHECKING:
     from treemem.sessions.checkpoints import Checkpoint
@@ -60,7 +60,7 @@ class Session:
 
     Everything that is appended is stored at once, word for word. context() returns what to send to
     the model: it is compacted as the window fills, and begins with the same bytes from turn to
-    turn. One process at a time appends to a session; several may read it.
+    turn. Several processes may use a session at once.
     """
 
     def __init__(self, engine: Engine, seq: int, budget: Budget, redact: Redact) -> None:
@@ -108,34 +108,46 @@ class Session:
         None means now. Secrets are replaced by markers before anything is stored. Raises
         UsageError for a message that is neither, of which none is stored then.
         """
-        self._refresh()
-        state = self._state
+        given = listed(messages)
         redaction = Redaction.of(self._database, self._redact)
-        incoming = Incoming.of(messages, state, redaction)
         now_ms = self._engine.clock()
         stamp = sent_at if sent_at is not None else times.from_ms(now_ms)
-        given = [turn.message(stamp) for turn in incoming.turns]
-        first = state.count
-        with self._database.transaction():
-            ids = append_messages(
-                self._database, self._engine.clock, Source(self.id, "api"),
-                [message for message in given if message is not None], redaction,
-            )  # fmt: skip
-            seqs = message_store.seqs_by_id(self._database, ids)
-            of_ids = iter(ids)
-            rows = [
-                turn.row(
-                    first + number, tokens_of(turn.turn, self._count),
-                    None if message is None else seqs[next(of_ids)],
-                )
-                for number, (turn, message) in enumerate(zip(incoming.turns, given, strict=True))
-            ]  # fmt: skip
-            turns.add(self._database, state.row.seq, rows)
-            row = state.row._replace(shape=incoming.shape, used_at_ms=now_ms)
-            if incoming.system is not None:
-                row = row._replace(system=incoming.system)
-            sessions.update(self._database, row)
         self._refresh()
+        while True:
+            state = self._state
+            seen = (state.count, state.row.shape)
+            incoming = Incoming.of(given, state, redaction)
+            said = [turn.message(stamp) for turn in incoming.turns]
+            tokens = [tokens_of(turn.turn, self._count) for turn in incoming.turns]
+            with self._database.transaction():
+                self._refresh_within()
+                if seen == (state.count, state.row.shape):
+                    return self._store(incoming, said, tokens, redaction)
+            # Another process appended meanwhile: what these messages are depends on it.
+
+    def _store(
+        self, incoming: Incoming, said: Sequence[Message | None], tokens: Sequence[int],
+        redaction: Redaction,
+    ) -> list[int]:  # fmt: skip
+        """Stores turns and their words, in the caller's transaction."""
+        state, first = self._state, self._state.count
+        ids = append_messages(
+            self._database, self._engine.clock, Source(self.id, "api"),
+            [message for message in said if message is not None], redaction,
+        )  # fmt: skip
+        seqs = message_store.seqs_by_id(self._database, ids)
+        of_ids = iter(ids)
+        rows = [
+            turn.row(first + number, size, None if message is None else seqs[next(of_ids)])
+            for number, (turn, message, size) in enumerate(
+                zip(incoming.turns, said, tokens, strict=True)
+            )
+        ]
+        turns.add(self._database, state.row.seq, rows)
+        row = state.row._replace(shape=incoming.shape, used_at_ms=self._engine.clock())
+        if incoming.system is not None:
+            row = row._replace(system=incoming.system)
+        sessions.update(self._database, row)
         return list(range(first, first + len(rows)))
 
     def messages(self, first: int = 0, end: int | None = None) -> list[dict[str, Any]]:
