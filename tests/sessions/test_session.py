@@ -132,6 +132,7 @@ def test_a_scrub_reaches_turns_pins_and_what_contexts_show(
     session.checkpoint(files=[f"/nowhere/{name}"])
     memory.redactions.deny(name)
     memory.scrub()
+    assert name not in sent(session.context("")) + str(session.runtime_lines())
     memory.close()
     assert name.encode() not in Path(memory.path).read_bytes()
 

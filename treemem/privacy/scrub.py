@@ -82,6 +82,8 @@ def scrub_file(
         report.notes = _clean_texts(database, cleaner, write=True)
         if report.touched:
             settings.put(database, settings.SCRUB_PENDING, "1")
+            scrubs = int(settings.get(database, settings.SCRUBS) or 0)
+            settings.put(database, settings.SCRUBS, str(scrubs + 1))
     left = set(secrets.seqs)
     for source_seq, _ in affected:
         report.nodes += _scrub_source(database, clock, shape, redactor, source_seq, left)

@@ -13,6 +13,7 @@ from treemem.sessions.pins import pins_of
 from treemem.sessions.shapes import Shape
 from treemem.sessions.values import Pins
 from treemem.sessions.window import ShownTurn, shown_turn, stored
+from treemem.store import settings
 from treemem.store.database import Database
 from treemem.store.live import pins as pin_store
 from treemem.store.live import sessions, turns
@@ -29,7 +30,8 @@ class State:
     """A session as it is stored, read again only as far as it has grown.
 
     window: the turns that contexts show, from the boundary on. count: of all turns. last: the
-    compaction in force; its seq is 0 before the first context.
+    compaction in force; its seq is 0 before the first context. scrubs: how many the file had when
+    the window was read.
     """
 
     row: LiveSession
@@ -38,6 +40,7 @@ class State:
     window: list[ShownTurn] = field(default_factory=list)
     folds: list[FoldRow] = field(default_factory=list)
     changes: list[PinRow] = field(default_factory=list)
+    scrubs: str | None = None
 
     @property
     def shape(self) -> Shape:
@@ -62,7 +65,14 @@ class State:
         self.last = found[0] if found else _NONE
         count = turns.count(database, self.row.seq)
         self.changes = pin_store.changes(database, self.row.seq)
-        if self.last.seq != last.seq or before.shape != self.row.shape or count < self.count:
+        scrubs = settings.get(database, settings.SCRUBS)
+        is_outdated = (self.last.seq, self.row.shape, scrubs) != (
+            last.seq,
+            before.shape,
+            self.scrubs,
+        )
+        self.scrubs = scrubs
+        if is_outdated or count < self.count:
             self.window = []
             self.folds = turns.folds(database, self.row.seq, self.last.boundary)
         first = self.window[-1].position + 1 if self.window else self.last.boundary

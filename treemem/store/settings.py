@@ -19,6 +19,8 @@ REDACTION: Final = "redaction"
 REDACTION_KEY: Final = "redaction key"
 # Set from a scrub's first write until no trace of the secrets is left in the file.
 SCRUB_PENDING: Final = "scrub pending"
+# How many scrubs have rewritten texts, by which a process sees that what it has read is outdated.
+SCRUBS: Final = "scrubs"
 
 _PUT = """
 INSERT INTO setting (name, value) VALUES (:name, :value)
