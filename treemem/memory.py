@@ -228,12 +228,13 @@ class Memory(RuleMethods, QueueMethods, SessionMethods):
         project: the folder or the name under which several sources belong together, so that the
         user's rules in one hold in all of them; None for a source by itself. redact: as in ingest.
         """
-        from treemem.ingest.append import append_messages
+        from treemem.ingest.append import append_messages, without_blank
         from treemem.privacy.policy import Redaction
 
         redaction = Redaction.of(self._database, redact)
         target = Source(source, "api", title, project=project)
-        return append_messages(self._database, self._clock, target, messages, redaction)
+        said = without_blank(messages)
+        return append_messages(self._database, self._clock, target, said, redaction)
 
     def plan(
         self, paths: str | Path | Iterable[str | Path | LogFile], *,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.appending import append_any
 from tests.helpers.logs import ClaudeSession, prose
 from tests.helpers.shapes import SMALL_LEAVES, with_small_leaves
 from treemem import Memory, Message, Node, Scope
@@ -73,10 +74,11 @@ def store(memory: Memory, source: str, messages: Sequence[Message]) -> None:
 @SHARED
 @given(sizes=st.lists(SENTENCES, max_size=10))
 def test_the_leaves_of_a_source_join_to_its_messages_exactly(
-    memory: Memory, sizes: list[int]
+    memory: Memory, database: Database, sizes: list[int]
 ) -> None:
     source = f"s{memory.status().sources}"
-    store(memory, source, [unique(n, prose(n, size)) for n, size in enumerate(sizes)])
+    append_any(database, source, [unique(n, prose(n, size)) for n, size in enumerate(sizes)])
+    memory.work(max_calls=0)
     joined: dict[str | None, str] = {}
     for node in nodes(memory, source):
         if node.is_leaf:
@@ -99,8 +101,11 @@ def test_a_giant_message_is_split_over_several_leaves(memory: Memory) -> None:
     assert_whole(memory)
 
 
-def test_empty_messages_are_sealed_after_the_maximum_number_in_a_leaf(memory: Memory) -> None:
-    store(memory, "s", [unique(n, "") for n in range(2 * LEAF_PIECES_MAX + 1)])
+def test_empty_messages_are_sealed_after_the_maximum_number_in_a_leaf(
+    memory: Memory, database: Database
+) -> None:
+    append_any(database, "s", [unique(n, "") for n in range(2 * LEAF_PIECES_MAX + 1)])
+    memory.work(max_calls=0)
     assert [leaf.message_count for leaf in sealed_leaves(memory, "s")] == [LEAF_PIECES_MAX] * 2
     assert len(memory.messages("s")) == 2 * LEAF_PIECES_MAX + 1
     assert_whole(memory)
@@ -130,14 +135,15 @@ def test_a_node_has_the_tokens_times_and_message_count_below_it(memory: Memory) 
     stops=st.lists(st.tuples(st.integers(0, 10), st.booleans()), max_size=6),
 )
 def test_any_split_into_appends_gives_the_same_sealed_nodes(
-    memory: Memory, sizes: list[int], stops: list[tuple[int, bool]]
+    memory: Memory, database: Database, sizes: list[int], stops: list[tuple[int, bool]]
 ) -> None:
     run = memory.status().sources
     history = [unique(n, prose(n, size)) for n, size in enumerate(sizes)]
-    store(memory, f"{run} at once", history)
+    append_any(database, f"{run} at once", history)
+    memory.work(max_calls=0)
     start = 0
     for stop, works in [*sorted(stops), (len(history), True)]:
-        memory.append(f"{run} in steps", history[start:stop])
+        append_any(database, f"{run} in steps", history[start:stop])
         start = max(start, stop)
         if works:
             memory.work(max_calls=0)

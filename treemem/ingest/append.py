@@ -8,7 +8,7 @@ Tested in tests/store/test_messages.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -30,12 +30,6 @@ def _valid(given: Message) -> Message:
     """The message, if it can be stored. Raises UsageError."""
     if not isinstance(given.text, str):
         raise UsageError(f"A message's text is a str, not {type(given.text).__name__}.")
-    if not given.text.strip():
-        # The messages of a log are kept as they are; a program can leave this one out.
-        raise UsageError(
-            f"A message's text is blank: {given.text[:20]!r}. There is nothing in it to remember; "
-            "leave the message out."
-        )
     is_time = (
         isinstance(given.sent_at, str | datetime) and times.parse(given.sent_at)[1] is not None
     )
@@ -46,6 +40,19 @@ def _valid(given: Message) -> Message:
             f"not {str(given.sent_at)[:40]!r}. Leave it out if the time is not known."
         )
     return given
+
+
+def without_blank(given: Iterable[Message]) -> list[Message]:
+    """The messages. Raises UsageError if the text of one is blank, which a caller can leave out;
+    those of a log, and the turns of a session, are kept as they are."""
+    said = list(given)
+    for message in said:
+        if isinstance(message.text, str) and not message.text.strip():
+            raise UsageError(
+                f"A message's text is blank: {message.text[:20]!r}. There is nothing in it to "
+                "remember; leave the message out."
+            )
+    return said
 
 
 def append_messages(
