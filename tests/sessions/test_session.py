@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import FakeClock
 from tests.sessions.histories import histories
-from treemem import Memory, NotFoundError, UsageError
+from treemem import DatabaseError, Memory, NotFoundError, UsageError
 from treemem.sessions import shapes
 from treemem.sessions.engine import Engine
 from treemem.sessions.session import Session
@@ -341,6 +343,115 @@ def test_a_model_that_fails_three_times_is_not_asked_again(
     assert notes[:3] == ["it broke"] * 3
     assert all("not asked" in note for note in notes[3:])
     assert len(asked) == 3
+
+
+# -- threads, and odd messages ---------------------------------------------------------
+
+
+def test_threads_that_share_a_session_lose_nothing(memory: Memory) -> None:
+    session = memory.session("a/1", window=2_000)
+    errors: list[BaseException] = []
+
+    def talk_alone(name: str) -> None:
+        try:
+            for number in range(25):
+                (position,) = session.append(user(f"Thread {name} turns wheel {number}."))
+                assert session.messages(position, position + 1) == [
+                    user(f"Thread {name} turns wheel {number}.")
+                ]
+                assert session.context("").tokens <= session.budget.room
+                session.pin(goal=f"Turn wheel {number} of {name}")
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=talk_alone, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    texts = [message["content"] for message in session.messages()]
+    assert len(texts) == len(set(texts)) == 100
+    for name in "abcd":
+        own = [text for text in texts if text.startswith(f"Thread {name}")]
+        assert own == [f"Thread {name} turns wheel {number}." for number in range(25)]
+    assert len(session.pin_changes) == 100
+
+
+def test_a_session_of_a_closed_memory_says_so(tmp_path: Path) -> None:
+    memory = Memory.open(tmp_path / "m.sqlite3")
+    session = memory.session("a/1")
+    session.append(user("First question, please."))
+    memory.close()
+    calls: list[Callable[[], object]] = [
+        lambda: session.append(user("x")), session.context, session.catalog, session.messages,
+        lambda: session.pins, lambda: session.pin(goal="x"), lambda: session.recall("b0"),
+        lambda: session.fold("x"), session.checkpoint, session.compact, session.runtime_lines,
+        lambda: session.read("h0.0"), lambda: session.promote("b0"),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(DatabaseError, match=r"closed.*Memory\.open"):
+            call()
+
+
+def test_after_an_error_contexts_are_those_of_the_file(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = memory.session("a/1")
+    session.append(user("First question, please."))
+    session.context("")
+    session.pin(goal="Ship it")
+    with monkeypatch.context() as broken:
+        broken.setattr(Session, "_update", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            session.context("")
+    assert sent(session.context("")).count("Ship it") == 1
+
+
+def test_nothing_to_append_adds_no_turn(memory: Memory) -> None:
+    session = memory.session("a/1")
+    assert session.append([]) == []
+    assert session.turn_count == 0
+    assert session.context().messages == []
+
+
+def test_a_message_with_only_thinking_is_stored_and_left_out_of_requests(memory: Memory) -> None:
+    session = memory.session("a/1", shape="anthropic")
+    thought = {"type": "thinking", "thinking": "They want kilns.", "signature": "abc"}
+    session.append([user("Hello there."), {"role": "assistant", "content": [thought]}])
+    session.append(user("And now?"))
+    context = session.context("")
+    assert shapes.problems(context.messages, "anthropic", None) == []
+    assert session.messages(1, 2) == [{"role": "assistant", "content": [thought]}]
+
+
+def test_the_objects_of_a_providers_library_are_taken_as_they_come(memory: Memory) -> None:
+    class Response:
+        def model_dump(self, *, mode: str, exclude_none: bool) -> dict[str, Any]:
+            assert mode == "json"
+            assert exclude_none
+            return {
+                "id": "msg_1", "type": "message", "role": "assistant", "model": "some-model",
+                "content": [{"type": "text", "text": "Twelve bowls."}], "stop_reason": "end_turn",
+                "usage": {"input_tokens": 3, "output_tokens": 4},
+            }  # fmt: skip
+
+    session = memory.session("a/1", shape="anthropic")
+    session.append(user("What is in the kiln?"))
+    session.append(Response())  # type: ignore[arg-type]
+    session.append(user("And in the other one?"))
+    context = session.context("")
+    assert shapes.problems(context.messages, "anthropic", None) == []
+    assert set(context.messages[1]) == {"role", "content"}
+
+
+def test_a_text_of_megabytes_is_stored_whole_and_shown_in_part(memory: Memory) -> None:
+    session = memory.session("a/1", window=4_000)
+    text = "kiln 12; " * 200_000
+    session.append(user(text))
+    assert session.context("").tokens <= session.budget.room
+    assert session.messages()[0]["content"] == text
+    assert session.read("h0.0", offset=len(text) - 10, limit=50).is_end
 
 
 # -- several sessions ------------------------------------------------------------------

@@ -6,10 +6,12 @@ Tested in tests/sessions/test_session.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from treemem import times
 from treemem.errors import Hint, NotFoundError, UsageError
@@ -55,16 +57,39 @@ MEMORY_MIN, MEMORY_MAX = 120, 1_500
 GET_BACK = "catalog() lists the turns that are not shown; recall(ID) returns their messages."
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _alone(
+    method: Callable[Concatenate[Session, P], T],
+) -> Callable[Concatenate[Session, P], T]:
+    """Lets one thread at a time run such methods of a session. After an error the state is read
+    again: a transaction that was rolled back has left it otherwise than the file."""
+
+    @wraps(method)
+    def run(self: Session, /, *arguments: P.args, **named: P.kwargs) -> T:
+        with self._lock:
+            try:
+                return method(self, *arguments, **named)
+            except BaseException:
+                self._state = State(self._state.row)
+                raise
+
+    return run
+
+
 class Session:
     """A conversation that an assistant has now. Get one from Memory.session.
 
     Everything that is appended is stored at once, word for word. context() returns what to send to
     the model: it is compacted as the window fills, and begins with the same bytes from turn to
-    turn. Several processes may use a session at once.
+    turn. Several threads, and several processes, may use a session at the same time.
     """
 
     def __init__(self, engine: Engine, seq: int, budget: Budget, redact: Redact) -> None:
         self._engine = engine
+        self._lock = threading.RLock()
         self._database = engine.database
         self._budget = budget
         self._redact = redact
@@ -87,6 +112,7 @@ class Session:
         return self._budget
 
     @property
+    @_alone
     def turn_count(self) -> int:
         """How many turns were appended."""
         self._refresh()
@@ -94,6 +120,7 @@ class Session:
 
     # -- turns ---------------------------------------------------------------------------
 
+    @_alone
     def append(
         self,
         messages: Mapping[str, Any] | Iterable[Mapping[str, Any]],
@@ -159,6 +186,7 @@ class Session:
 
     # -- the context ---------------------------------------------------------------------
 
+    @_alone
     def context(self, query: str | None = None) -> Context:
         """Returns what to send to the model now, and compacts the window if it is nearly full.
 
@@ -181,6 +209,7 @@ class Session:
         self._last_tokens = round(context.tokens / self._state.row.correction)
         return context
 
+    @_alone
     def report_usage(self, prompt_tokens: int) -> None:
         """Says how many tokens the provider counted for the last context, with its tools. Later
         contexts are measured accordingly. Raises UsageError."""
@@ -202,27 +231,27 @@ class Session:
         summarizer in use summarize what it has not yet; this may take minutes. After three failures
         in a row it is not asked any more, until a call succeeds by Memory.work.
         """
-        rungs = self._summarized() if model else []
+        return self._compacted(self._summarized() if model else [], soft=soft)
+
+    @_alone
+    def _compacted(self, notes: Sequence[Rung], *, soft: bool) -> Compaction:
         self._engine.settle()
-        try:
-            with self._database.transaction():
-                self._refresh_within()
-                self._begin()
-                return passes.compact(self._material(), notes=rungs, soft=soft)
-        except BaseException:  # then the file has nothing of it
-            self._state = State(self._state.row)
-            self._refresh()
-            raise
+        with self._database.transaction():
+            self._refresh_within()
+            self._begin()
+            return passes.compact(self._material(), notes=notes, soft=soft)
 
     # -- pins ----------------------------------------------------------------------------
 
     @property
+    @_alone
     def pins(self) -> Pins:
         """What is pinned."""
         self._refresh()
         return self._state.pins
 
     @property
+    @_alone
     def pin_changes(self) -> list[PinChange]:
         """What was pinned and unpinned, in order."""
         self._refresh()
@@ -231,6 +260,7 @@ class Session:
             for one in self._state.changes
         ]
 
+    @_alone
     def pin(
         self,
         *,
@@ -259,19 +289,21 @@ class Session:
             pins.check_size(self._state.pins, self._budget.share("pins"), self._count)
         return self._state.pins
 
+    @_alone
     def unpin(
         self, *, goal: bool = False, active_task: bool = False, constraints: Iterable[str] = ()
     ) -> Pins:
         """Ends pins, and returns what is left. constraints: word for word. Raises NotFoundError for
         what is not pinned."""
-        now = self.pins
         several = [constraints] if isinstance(constraints, str) else list(constraints)
         texts: list[tuple[PinKind, str | None]] = [("constraint", text) for text in several]
-        if goal:
-            texts.append(("goal", now.goal))
-        if active_task:
-            texts.append(("task", now.active_task))
         with self._database.transaction():
+            self._refresh_within()
+            now = self._state.pins
+            if goal:
+                texts.append(("goal", now.goal))
+            if active_task:
+                texts.append(("task", now.active_task))
             for kind, text in texts:
                 if text is None or (kind == "constraint" and text not in now.constraints):
                     raise NotFoundError(
@@ -282,6 +314,7 @@ class Session:
             self._refresh_within()
         return self._state.pins
 
+    @_alone
     def runtime_lines(self) -> list[str]:
         """What is pinned, and the user's rules that hold, as lines for a prompt of your own."""
         self._refresh()
@@ -292,6 +325,7 @@ class Session:
 
     # -- what is not shown ---------------------------------------------------------------
 
+    @_alone
     def catalog(self) -> list[Block]:
         """The blocks of the session, in order: each a request with what came of it."""
         with self._database.reading():
@@ -305,6 +339,7 @@ class Session:
         block = self._block(block_id)
         return self.messages(block.first, block.end)
 
+    @_alone
     def promote(self, block_id: str) -> None:
         """Shows a block again, word for word, with the last turn until the next compaction. Raises
         UsageError if it does not fit, or nothing was appended yet, and NotFoundError."""
@@ -337,6 +372,7 @@ class Session:
 
     # -- sub-tasks -----------------------------------------------------------------------
 
+    @_alone
     def fold(self, title: str, *, since: str | None = None) -> Fold:
         """Ends a sub-task: contexts show what came of it in place of its turns.
 
@@ -487,14 +523,18 @@ class Session:
         )
 
     def _summarized(self) -> list[Rung]:
-        """Lets the summarizer in use summarize what it has not yet; says so if it is not asked."""
-        tokens = self._tokens()
-        if self._state.row.failures >= FAILURES_MAX:
+        """Lets the summarizer in use summarize what it has not yet; says so if it is not asked.
+        Other threads go on meanwhile."""
+        with self._lock:
+            self._refresh()
+            tokens = self._tokens()
+            is_given_up = self._state.row.failures >= FAILURES_MAX
+        if is_given_up:
             return [
                 Rung("model", tokens, note=f"not asked, after {FAILURES_MAX} failures in a row")
             ]
         note, failed = self._engine.summarize()
-        with self._database.transaction():
+        with self._lock, self._database.transaction():
             self._refresh_within()
             self._update(failures=self._state.row.failures + 1 if failed else 0)
         return [Rung("model", tokens, note=note)]
