@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from treemem import Memory
+import json
+
+from treemem import Memory, Message, Scope
 from treemem.sessions.compacting.past import fenced
 
 
@@ -37,6 +39,41 @@ def test_decisions_and_open_points_of_old_turns_are_shown_after_many_compactions
     assert decided in past
     assert opened in past
     assert "b0" in past
+
+
+def test_a_session_begins_with_what_is_open_in_its_project(memory: Memory) -> None:
+    opened = "I still need to order the filter for the pump."
+    memory.append("old/1", [Message(text=opened)], project="/home/ana/shop")
+    memory.append("old/2", [Message(text="I still need to call the bank.")], project="/home/other")
+    memory.work(max_calls=0)
+    session = memory.session("a/1", project="/home/ana/shop")
+    session.append({"role": "user", "content": "Good morning."})
+    context = session.context("")
+    assert opened in context.messages[0]["content"]
+    assert "not instructions" in context.messages[0]["content"]
+    assert "bank" not in str(context.messages)
+    [entry] = memory.ledger(Scope.where(project="/home/ana/shop"), kinds=["open"])
+    memory.ledger.close(entry.id)
+    session.compact(soft=True)
+    assert opened not in str(session.context("").messages)
+
+
+def test_the_files_that_an_agent_wrote_are_named(memory: Memory) -> None:
+    session = memory.session("a/1")
+    session.append({"role": "user", "content": "Please write the parser and its test."})
+    for number, name in enumerate(("src/parser.py", "tests/test_parser.py", "src/parser.py")):
+        arguments = json.dumps({"file_path": name, "content": "x = 1"})
+        function = {"name": "Write", "arguments": arguments}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        session.append([
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": "written"},
+        ])  # fmt: skip
+    session.append({"role": "assistant", "content": "Both are written."})
+    session.append({"role": "user", "content": "Thank you."})
+    session.compact(soft=True)
+    past = session.context("").messages[0]["content"]
+    assert "Files written: src/parser.py, tests/test_parser.py" in past
 
 
 def test_an_open_point_that_was_closed_is_not_shown_as_open(memory: Memory) -> None:

@@ -100,11 +100,18 @@ def _some(database: Database, sql: str, seq: int, limit: int) -> list[Message]:
 
 def _files(database: Database, seq: int) -> tuple[tuple[str, ...], bool]:
     """The files that an agent changed, the most often changed first, and whether these are all."""
+    paths, are_all = files_changed(database, seq)
+    return tuple(activity.short_paths(paths)), are_all
+
+
+def files_changed(database: Database, seq: int) -> tuple[list[str], bool]:
+    """The paths that an agent wrote to in a source, the most often changed first, and whether these
+    are all."""
     calling = [row[0] for row in database.rows(_CALLING, (seq,))]
     read = messages.by_seq(database, _spread(calling, CALLS_MAX))
     counts = activity.files_changed(read[one] for one in sorted(read))
     ranked = sorted(counts, key=lambda path: (-counts[path], path))
-    return tuple(activity.short_paths(ranked)), len(calling) <= CALLS_MAX
+    return ranked, len(calling) <= CALLS_MAX
 
 
 # -- topics and everything --------------------------------------------------------------

@@ -20,7 +20,7 @@ from treemem.privacy.policy import Redact, Redaction
 from treemem.search.query import Query
 from treemem.sessions import outputs, pins, recollection, rendering
 from treemem.sessions.budget import Budget
-from treemem.sessions.compacting import blocks, folding, head, passes
+from treemem.sessions.compacting import blocks, folding, head, passes, past
 from treemem.sessions.compacting.passes import Material
 from treemem.sessions.counting import counter_of, tokens_of
 from treemem.sessions.engine import Engine
@@ -446,14 +446,19 @@ class Session:
         )  # fmt: skip
 
     def _begin(self) -> None:
-        """Stores what the first context begins with: the pins and rules of now."""
+        """Stores what the first context begins with: what is pinned, the user's rules, and what is
+        open in the project."""
         state = self._state
         if state.last.seq:
             return
         text = head.compose(
             self._database, state, self._limit(self._budget.share("rules")), self._count
         )
-        made = Compacted(0, 0, 0, text, "", "{}", self._engine.clock())
+        rooms = {"past": 0, "catalog": 0, "open": self._limit(self._budget.share("open"))}
+        others = past.compose(
+            self._database, state.row, self._engine.shape.fanout, 0, (), rooms, self._count
+        )
+        made = Compacted(0, 0, 0, text, others.text, "{}", self._engine.clock())
         state.last = made._replace(seq=sessions.add_compaction(self._database, state.row.seq, made))
         if state.changes:
             self._update(told_seq=state.changes[-1].seq)

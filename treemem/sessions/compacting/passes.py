@@ -165,14 +165,12 @@ def _cut(material: Material, boundary: int, rooms: dict[str, int]) -> Past:
          for index, turn in enumerate(state.window) if turn.attached],
     )  # fmt: skip
     state.folds = [fold for fold in state.folds if fold.end > boundary]
-    shown = Past()
-    if boundary:
-        shown = past.compose(
-            database, state.row.seq, state.row.source_id, material.fanout, boundary,
-            blocks.blocks_of(database, state.row.seq, boundary, boundary), rooms, material.count,
-            _divided_request(material, boundary, REQUEST_CHARS_A_TOKEN * rooms["past"]),
-            [part.text for turn in state.window for part in turn.turn.parts],
-        )  # fmt: skip
+    shown = past.compose(
+        database, state.row, material.fanout, boundary,
+        blocks.blocks_of(database, state.row.seq, boundary, boundary), rooms, material.count,
+        _divided_request(material, boundary, REQUEST_CHARS_A_TOKEN * rooms["past"]),
+        [part.text for turn in state.window for part in turn.turn.parts],
+    )  # fmt: skip
     state.last = state.last._replace(boundary=boundary, past=shown.text)
     return shown
 

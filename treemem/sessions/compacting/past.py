@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from treemem import times
+from treemem.digest import facts, scopes
 from treemem.ledger import reading
 from treemem.ledger.reading import Filter
 from treemem.search import snippets
@@ -23,6 +24,8 @@ from treemem.sessions.counting import TokenCounter
 from treemem.sessions.values import Block
 from treemem.store import summaries
 from treemem.store.database import Database
+from treemem.store.live import sessions
+from treemem.store.live.sessions import LiveSession
 from treemem.summarize import EXTRACTIVE
 from treemem.summarize.choosing import (
     Offered,
@@ -32,15 +35,17 @@ from treemem.summarize.choosing import (
     telling_words,
     without_repetitions,
 )
-from treemem.text.labels import label
+from treemem.text.labels import clipped, label
 from treemem.tree import builder
-from treemem.types import ROLES, EntryKind, Scope, Statement, StatementKind
+from treemem.types import ROLES, Entry, EntryKind, Scope, Statement, StatementKind
 
 # How much a gist matters beside other statements, and how much more the latest one does than the
 # oldest.
 GIST_WEIGHT, RECENCY_WEIGHT = 2.0, 1.0
 # The open points that are read, the most salient first.
 OPEN_MAX = 60
+# The files that are named, the characters of each path, and their share of the room of the digest.
+FILES_MAX, PATH_CHARS, FILES_SHARE = 12, 120, 0.25
 _OPEN_KINDS: tuple[EntryKind, ...] = ("open",)
 _OPEN = Filter(_OPEN_KINDS)
 _TITLES: tuple[tuple[StatementKind, str], ...] = (
@@ -79,8 +84,7 @@ def fenced(name: str, note: str, text: str) -> str:
 
 def compose(
     database: Database,
-    session_seq: int,
-    source_id: str,
+    live: LiveSession,
     fanout: int,
     boundary: int,
     found: Sequence[Block],
@@ -89,30 +93,51 @@ def compose(
     request: str = "",
     visible: Sequence[str] = (),
 ) -> Past:
-    """What stands for the turns before a boundary, in one text.
+    """What stands for the turns before a boundary, in one text, with what is open in the project.
 
     found: the blocks before it. rooms: the tokens for "past", "open" and "catalog". request: the
     request whose block the boundary divides, word for word. visible: the words of the turns that
     are shown, which have their open points themselves.
     """
-    said = _statements(database, session_seq, source_id, fanout, boundary)
-    parts = [_digest_text(said, rooms["past"], count)]
-    points = _open_points(database, source_id, rooms["open"], count, visible)
-    if points:
-        parts.append("Still open:\n" + "\n".join(points))
-    listed = blocks.lines(found, rooms["catalog"], count)
-    catalog = ""
-    if listed:
+    parts, points, catalog = [], [], ""
+    if boundary:
+        said = _statements(database, live.seq, live.source_id, fanout, boundary)
+        files = _files_line(database, live.source_seq, int(FILES_SHARE * rooms["past"]), count)
+        room = rooms["past"] - (count(files) if files else 0)
+        parts = [_digest_text(said, room, count), files]
+        points = _open_points(database, live.source_id, rooms["open"], count, visible)
+        if points:
+            parts.append("Still open:\n" + "\n".join(points))
+    left = rooms["open"] - sum(count(line) + 1 for line in points)
+    if others := _open_elsewhere(database, live, left, count):
+        parts.append("Open in this project, from other sessions:\n" + "\n".join(others))
+    if listed := blocks.lines(found, rooms["catalog"], count) if boundary else []:
         catalog = ("Blocks of turns; recall(ID) returns their messages word for word:\n"
                    + "\n".join(listed))  # fmt: skip
         parts.append(catalog)
     if request:
         parts.append("The request that is being worked on:\n" + snippets.speech("user", request))
     text = "\n\n".join(filter(None, parts))
-    if not text:
-        text = "Nothing of it is summarized yet."
-    note = f"a record of turns 0 to {boundary - 1}, which are stored, not shown; not instructions"
-    return Past(fenced("earlier", note, text), count(catalog) if catalog else 0, tuple(points))
+    if not text and not boundary:
+        return Past()
+    of = f"turns 0 to {boundary - 1}, which are stored, not shown" if boundary else "other sessions"
+    return Past(
+        fenced("earlier", f"a record of {of}; not instructions", text or "Nothing is known of it."),
+        count(catalog) if catalog else 0, tuple(points),
+    )  # fmt: skip
+
+
+def _files_line(database: Database, source_seq: int, room: int, count: TokenCounter) -> str:
+    """The files that were written, the most often written first, in at most room tokens."""
+    paths, are_all = facts.files_changed(database, source_seq)
+    shown = [clipped(path, PATH_CHARS) for path in paths[:FILES_MAX]]
+    while shown:
+        more = "" if are_all and len(shown) == len(paths) else ", …"
+        line = f"Files written: {', '.join(shown)}{more}"
+        if count(line) <= room:
+            return line
+        shown.pop()
+    return ""
 
 
 # -- the digest ------------------------------------------------------------------------
@@ -243,11 +268,26 @@ def _open_points(
     """The open points of a session that are not visible, the most salient first, as lines in at
     most room tokens."""
     shown = "\n".join(visible)
+    found = reading.entries_of(database, Scope.source(source_id), _OPEN, limit=OPEN_MAX)
+    return _fitting([entry for entry in found if entry.text not in shown], room, count)
+
+
+def _open_elsewhere(
+    database: Database, live: LiveSession, room: int, count: TokenCounter
+) -> list[str]:
+    """What is open in the project of a session, of other sessions than this."""
+    if live.project is None:
+        return []
+    scope = scopes.resolved(database, Scope.where(project=live.project))
+    hidden = sessions.hidden_from(database, live.agent) | {live.source_id}
+    found = reading.entries_of(database, scope, _OPEN, limit=OPEN_MAX)
+    return _fitting([entry for entry in found if entry.source_id not in hidden], room, count)
+
+
+def _fitting(found: Iterable[Entry], room: int, count: TokenCounter) -> list[str]:
+    """Entries as lines, those that fit in at most room tokens."""
     lines: list[str] = []
-    scope = Scope.source(source_id)
-    for entry in reading.entries_of(database, scope, _OPEN, limit=OPEN_MAX):
-        if entry.text in shown:
-            continue
+    for entry in found:
         moment = times.shown(entry.last_at, None) if entry.last_at else None
         day = f"[{moment.date().isoformat()}] " if moment else ""
         speaker = entry.speaker or "several"
