@@ -377,9 +377,9 @@ class Memory(RuleMethods, QueueMethods, SessionMethods):
 
     def ids(self, kind: IdKind, start: str = "", limit: int = 50) -> list[tuple[str, str]]:
         """Returns the ids of a kind that begin with `start`, with a few words about each, as a
-        shell completes them. kind: "source", "session", "topic", "merged topic", "node", "message",
-        "entry", "job". Of sources, those that contain `start` if none begins with it. Raises
-        UsageError."""
+        shell completes them. kind: "source", "session", "live session", "checkpoint", "topic",
+        "merged topic", "node", "message", "entry", "job". Of sources, those that contain `start` if
+        none begins with it. Raises UsageError."""
         if kind not in get_args(IdKind):
             raise UsageError(f"There are no ids of {kind!r}; use {', '.join(get_args(IdKind))}.")
         with self._database.reading():

@@ -38,6 +38,7 @@ COMMANDS = {
     "node": ("content.node", "Show the nodes of a tree."),
     "message": ("content.message", "Show a message, and whose words it contains."),
     "source": ("content.source", "Show the stored sources."),
+    "session": ("live.session", "Show, pin, fold and resume live sessions of assistants."),
     "rule": ("content.rule", "List, pin and drop your standing instructions."),
     "ledger": ("content.ledger", "List rules, decisions, open points, errors and facts."),
     "topic": ("content.topic", "List, rename, pin and merge topics."),

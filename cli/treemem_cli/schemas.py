@@ -21,6 +21,7 @@ import treemem
 from treemem import model_api
 from treemem.models import pulling
 from treemem_cli import forms
+from treemem_cli.live import views
 
 Schema = dict[str, Any]
 
@@ -174,6 +175,16 @@ def outputs() -> dict[str, Any]:
             topics,
         ),
         "topic show": TopicShown,
+        "session list": list[treemem.SessionView],
+        "session show": views.SessionShown,
+        "session context": treemem.Context,
+        "session pin": treemem.Pins,
+        "session unpin": treemem.Pins,
+        "session fold": treemem.Fold,
+        "session checkpoint": treemem.Checkpoint,
+        "session resume": views.ResumedShown,
+        "session recall": list[dict[str, Any]],
+        "session read": treemem.Output,
         "status": treemem.Status,
         "work": work,
         "embed": Union[work, Pruned],  # noqa: UP007

@@ -75,6 +75,16 @@ def test_what_an_id_is_about_is_short(db: Path) -> None:
     assert len(line.partition("\t")[2]) <= 60
 
 
+def test_live_sessions_and_checkpoints_are_completed(db: Path) -> None:
+    with Memory.open(db) as memory:
+        made = memory.session("mill/today")
+        checkpoint = made.checkpoint().id
+    assert completed("session", "show", "mi") == ["plain,mill/today"]
+    assert completed("session", "show", "today") == ["plain,mill/today"]
+    assert completed("session", "show", "chat/4") == []
+    assert completed("session", "resume", "c") == [f"plain,{checkpoint}"]
+
+
 @pytest.mark.parametrize("command", [["node", "show"], ["message", "show"], ["job", "show"]])
 def test_other_ids_are_completed(db: Path, command: list[str]) -> None:
     with Memory.open(db) as memory:

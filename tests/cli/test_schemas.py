@@ -65,6 +65,15 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         memory.work(max_calls=0)
         memory.topics.rebuild()
         memory.append("chat/2", [Message(text="The sacks are counted.", author="Ana")])
+        session = memory.session("live/mill", window=8_000)
+        session.append([{"role": "user", "content": "Count the sacks."},
+                        {"role": "assistant", "content": "There are nine. " * 900}])  # fmt: skip
+        session.pin(goal="Fill the barn", constraints=["Count twice."])
+        session.append({"role": "user", "content": "Order new ones."})
+        session.compact()
+        session.fold("counting", since="b0")
+        session.checkpoint()
+        memory.session("live/other").append({"role": "user", "content": "Order new ones."})
     return path
 
 
@@ -81,6 +90,7 @@ def arguments(path: Path, name: str) -> list[list[str]]:
     root = run_json("--db", str(path), "tree")[0]["root_id"]
     node = run_json("--db", str(path), "node", "show", root)["child_ids"][0]
     message = run_json("--db", str(path), "search", "sacks")["passages"][0]["messages"][0]["id"]
+    checkpoint = run_json("--db", str(path), "session", "show", "mill")["checkpoints"][0]["id"]
     own: dict[str, list[list[str]]] = {
         "ingest": [[DEMO], [DEMO, "--dry-run"]], "plan": [[DEMO]],
         "search": [["October settlement"], ["October settlement", "--full"],
@@ -90,6 +100,11 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         "node show": [[node], [root, "--unproven"]], "node expand": [[root], [node]],
         "message show": [[message]],
         "source show": [["chat/2"], ["chat/2", "--messages"]],
+        "session pin": [["mill", "--task", "Order"]], "session unpin": [["mill", "--goal"]],
+        "session show": [["mill"]], "session context": [["mill"], ["mill", "--query", "sacks"]],
+        "session fold": [["other", "ordering"]], "session recall": [["mill", "b0"]],
+        "session read": [["mill", "h1.0"]],
+        "session checkpoint": [["mill", DEMO]], "session resume": [[checkpoint]],
         "rule pin": [["Never push to main."]], "rule drop": [[ids("rule", "list")[0]]],
         "rule restore": [[ids("rule", "list")[0]]],
         "ledger show": [[entries[0]]], "ledger close": [[entries[0]]],

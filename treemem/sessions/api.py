@@ -76,6 +76,15 @@ class SessionMethods:
         with self._database.reading():
             return opening.views(self._database, self._agent)
 
+    def find_session(self, name: str) -> SessionView:
+        """Returns the only live session that a name fits: its id, the beginning or a part of it, or
+        a part of its title. "latest" is the one used last. Raises NotFoundError,
+        AmbiguousIdError."""
+        from treemem.sessions import opening
+
+        with self._database.reading():
+            return opening.found(self._database, name, self._agent)
+
     def resume(self, checkpoint_id: str, *, soft: bool | None = None) -> Resumed:
         """Opens the session of a checkpoint, and says what has happened to its files since.
 

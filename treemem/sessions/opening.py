@@ -6,7 +6,7 @@ Tested in tests/sessions/test_session.py.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from treemem import times
@@ -19,13 +19,15 @@ from treemem.sessions.engine import Engine
 from treemem.sessions.session import Session
 from treemem.sessions.shapes import Shape
 from treemem.sessions.values import SessionView
-from treemem.store import sources
+from treemem.store import lookup, sources
 from treemem.store.database import Database
 from treemem.store.live import sessions
 from treemem.store.live.sessions import LiveSession
 from treemem.types import Source
 
 WINDOW = 32_000
+# The name of the session that was used last, and how many an error lists.
+LATEST, CHOICES_MAX = "latest", 10
 SEE_SESSIONS = Hint.see("memory.sessions()", "treemem session list")
 
 
@@ -66,6 +68,10 @@ def open_session(engine: Engine, wanted: Wanted) -> Session:
     budget = Budget.of(window, reserve, wanted.shares)
     system = redaction.text(wanted.system)
     counter_of(wanted.tokenizer or CL100K)  # before anything is stored
+    if stored is not None and replace(wanted, agent=None, redact=True) == Wanted(
+        Source(wanted.source.id, "api")
+    ):
+        return Session(engine, stored.seq, budget, wanted.redact)
     with database.transaction():
         title, project = redaction.text(wanted.source.title), wanted.source.project
         source = Source(wanted.source.id, "api", title, project=redaction.text(project))
@@ -104,6 +110,25 @@ def _check_same(stored: LiveSession, wanted: Wanted) -> None:
                 f"The session {stored.source_id!r} has the {name} {has!r}, not {wants!r}; it "
                 "cannot be changed."
             )
+
+
+def found(database: Database, name: str, agent: str | None) -> SessionView:
+    """The only session of an agent, or of all, that a name fits; in the caller's transaction.
+    Raises NotFoundError, AmbiguousIdError."""
+    known = views(database, agent)
+    words = " ".join(name.split()).casefold()
+    same = [one for one in known if one.source_id == name]
+    if not same and name == LATEST:
+        same = known[:1]
+    fitting = same or [one for one in known if one.source_id.startswith(name)]
+    fitting = fitting or [one for one in known if name in one.source_id.split("/", 1)[-1]]
+    fitting = fitting or [one for one in known if words in one.title.casefold()]
+    if not fitting or not words:
+        raise lookup.not_found("live session", name, SEE_SESSIONS, (one.source_id for one in known))
+    if len(fitting) > 1:
+        some = [one.source_id for one in fitting][:CHOICES_MAX]
+        raise lookup.ambiguous("live session", name, some)
+    return fitting[0]
 
 
 _VIEWS = """

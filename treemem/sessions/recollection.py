@@ -16,8 +16,9 @@ from treemem.origins.marking import mark
 from treemem.search.engine import search
 from treemem.search.query import BUDGET_MIN, Query
 from treemem.sessions.compacting.past import fenced
+from treemem.sessions.counting import TokenCounter
 from treemem.sessions.values import Pins
-from treemem.sessions.window import ShownTurn
+from treemem.sessions.window import Attachment, ShownTurn
 from treemem.store.database import Database
 from treemem.text import bm25
 from treemem.text.sentences import split_sentences
@@ -42,6 +43,11 @@ class Recollection:
     text: str = ""
     message_ids: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+
+    def shown_with(self, turn: ShownTurn, count: TokenCounter) -> ShownTurn:
+        """A turn with what was found, in place of what was found before."""
+        added = Attachment("memory", self.text, count(self.text), self.message_ids)
+        return turn.showing([*(one for one in turn.attached if one.kind != "memory"), added])
 
 
 def query_of(turns: Sequence[ShownTurn], pins: Pins) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
@@ -31,6 +32,7 @@ from treemem.sessions.values import (
     Compaction,
     Context,
     Fold,
+    Folded,
     Output,
     PinChange,
     Pins,
@@ -210,6 +212,33 @@ class Session:
         return context
 
     @_alone
+    def peek(self, query: str = "") -> Context:
+        """Returns the context that is in force, and changes nothing: for reading, not for sending.
+
+        Nothing is compacted, and what the memory finds for the query is shown with the last turn
+        only here; "" searches for nothing. The notes say if the next context would be compacted.
+        """
+        self._refresh()
+        state = replace(self._state, window=list(self._state.window))
+        if not state.last.seq:
+            with self._database.reading():
+                state.last = self._beginning()
+        elif (told := self._with_pins()) is not None:
+            state.window[-1] = told
+        found = self._recollected(query) if query else None
+        notes = [] if found is None else list(found.missing)
+        if found is not None and found.text:
+            state.window[-1] = found.shown_with(state.window[-1], self._count)
+        if query and self._attachable() is None:
+            notes.append("Nothing was searched for: that is shown with a user's or tool's turn.")
+        if state.tokens(self._count) * state.row.correction > self._budget.trigger:
+            notes.append("The next context will be compacted: this one has no room to go on.")
+        return rendering.context_of(
+            state, self._budget, self._count, state.row.correction,
+            compaction=None, notes=notes, get_back=GET_BACK,
+        )  # fmt: skip
+
+    @_alone
     def report_usage(self, prompt_tokens: int) -> None:
         """Says how many tokens the provider counted for the last context, with its tools. Later
         contexts are measured accordingly. Raises UsageError."""
@@ -240,6 +269,13 @@ class Session:
             self._refresh_within()
             self._begin()
             return passes.compact(self._material(), notes=notes, soft=soft)
+
+    @property
+    @_alone
+    def last_compaction(self) -> Compaction | None:
+        """The compaction that is in force; None if there was none."""
+        self._refresh()
+        return passes.reported(self._state.last)
 
     # -- pins ----------------------------------------------------------------------------
 
@@ -336,14 +372,14 @@ class Session:
     def recall(self, block_id: str) -> list[dict[str, Any]]:
         """Returns the messages of a block word for word, by its id, or of several, by those of the
         first and the last, such as "b0-b64". Raises UsageError, NotFoundError."""
-        block = self._block(block_id)
+        block = blocks.named(block_id, self.catalog(), self.id)
         return self.messages(block.first, block.end)
 
     @_alone
     def promote(self, block_id: str) -> None:
         """Shows a block again, word for word, with the last turn until the next compaction. Raises
         UsageError if it does not fit, or nothing was appended yet, and NotFoundError."""
-        block = self._block(block_id)
+        block = blocks.named(block_id, self.catalog(), self.id)
         with self._database.reading():
             rows = turns.between(self._database, self._state.row.seq, block.first, block.end)
         text = rendering.transcript(block, rows, self._state.shape)
@@ -358,7 +394,8 @@ class Session:
             last = self._attachable()
             if last is None:
                 raise UsageError("A block is shown with the user's next message: append it first.")
-            self._put_attached(last, [*last.attached, Attachment("block", text, tokens)])
+            shown = last.showing([*last.attached, Attachment("block", text, tokens)])
+            self._state.put(self._database, [shown])
 
     def read(self, handle: str, offset: int = 0, limit: int = outputs.CHARS) -> Output:
         """Returns a part of a long text that contexts show in part, by the handle that they show,
@@ -390,6 +427,12 @@ class Session:
             )  # fmt: skip
         self._refresh()
         return fold
+
+    @property
+    def folds(self) -> list[Folded]:
+        """The sub-tasks that were folded, in order."""
+        with self._database.reading():
+            return folding.folded(self._database, self._state.row.seq)
 
     # -- checkpoints ---------------------------------------------------------------------
 
@@ -446,11 +489,19 @@ class Session:
         )  # fmt: skip
 
     def _begin(self) -> None:
-        """Stores what the first context begins with: what is pinned, the user's rules, and what is
-        open in the project."""
+        """Stores what the first context begins with."""
         state = self._state
         if state.last.seq:
             return
+        made = self._beginning()
+        state.last = made._replace(seq=sessions.add_compaction(self._database, state.row.seq, made))
+        if state.changes:
+            self._update(told_seq=state.changes[-1].seq)
+
+    def _beginning(self) -> Compacted:
+        """What a first context begins with: what is pinned, the user's rules, and what is open in
+        the project."""
+        state = self._state
         text = head.compose(
             self._database, state, self._limit(self._budget.share("rules")), self._count
         )
@@ -458,10 +509,7 @@ class Session:
         others = past.compose(
             self._database, state.row, self._engine.shape.fanout, 0, (), rooms, self._count
         )
-        made = Compacted(0, 0, 0, text, others.text, "{}", self._engine.clock())
-        state.last = made._replace(seq=sessions.add_compaction(self._database, state.row.seq, made))
-        if state.changes:
-            self._update(told_seq=state.changes[-1].seq)
+        return Compacted(0, 0, 0, text, others.text, "{}", self._engine.clock())
 
     def _attachable(self) -> ShownTurn | None:
         """The last turn, if texts can be shown with it: not an assistant's."""
@@ -470,11 +518,17 @@ class Session:
 
     def _attach_pins(self) -> None:
         """Shows changes of pins with the last turn."""
+        if (told := self._with_pins()) is not None:
+            self._state.put(self._database, [told])
+            self._update(told_seq=self._state.untold[-1].seq)
+
+    def _with_pins(self) -> ShownTurn | None:
+        """The last turn with the changes of pins that no context has shown; None without any."""
         last, untold = self._attachable(), self._state.untold
-        if last is not None and untold:
-            text = "\n".join(pins.change_lines(untold))
-            self._put_attached(last, [*last.attached, Attachment("pins", text, self._count(text))])
-            self._update(told_seq=untold[-1].seq)
+        if last is None or not untold:
+            return None
+        text = "\n".join(pins.change_lines(untold))
+        return last.showing([*last.attached, Attachment("pins", text, self._count(text))])
 
     def _attach_memory(self, query: str | None) -> None:
         """Shows what the memory knows about the last request with it."""
@@ -486,12 +540,7 @@ class Session:
             self._refresh_within()
             last = self._attachable()
             if last is not None:
-                added = Attachment("memory", found.text, self._count(found.text), found.message_ids)
-                others = [one for one in last.attached if one.kind != "memory"]
-                self._put_attached(last, [*others, added])
-
-    def _put_attached(self, turn: ShownTurn, attached: Sequence[Attachment]) -> None:
-        self._state.put(self._database, [turn.showing(attached)])
+                self._state.put(self._database, [found.shown_with(last, self._count)])
 
     def _recollected(self, query: str | None) -> recollection.Recollection | None:
         """What the memory knows about the last request; None if it was not asked."""
@@ -543,16 +592,3 @@ class Session:
             self._refresh_within()
             self._update(failures=self._state.row.failures + 1 if failed else 0)
         return [Rung("model", tokens, note=note)]
-
-    def _block(self, block_id: str) -> Block:
-        """The block with this id, or several as one. Raises UsageError, NotFoundError."""
-        first, last = blocks.span_of(block_id)
-        found = self.catalog()
-        starts = {block.first: block for block in found}
-        if first not in starts or (last is not None and last not in starts):
-            raise NotFoundError(
-                f"No block {block_id} in {self.id}.",
-                hint=Hint.see("session.catalog()", f"treemem session show {self.id}"),
-            )
-        block = starts[first]
-        return block if last is None else blocks.joined(block, starts[last])

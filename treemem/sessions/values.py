@@ -141,6 +141,18 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
+class Folded:
+    """A sub-task that was folded. first, end: positions of its turns, end exclusive. text: what
+    contexts show in their place. folded_at: ISO 8601 in UTC."""
+
+    title: str
+    first: int
+    end: int
+    text: str
+    folded_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """A part of a long text: a tool's result, or a file that a job writes.
 

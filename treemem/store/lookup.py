@@ -19,11 +19,18 @@ SIMILAR_MAX = 3
 COMPARED_MAX = 5_000
 SIMILAR_RATIO_MIN = 0.6
 
-IdKind = Literal["source", "session", "topic", "merged topic", "node", "message", "entry", "job"]
+IdKind = Literal[
+    "source", "session", "live session", "checkpoint", "topic", "merged topic", "node", "message",
+    "entry", "job",
+]  # fmt: skip
 # The ids from the first parameter up to the second, with a few words about each.
 _IDS: dict[IdKind, str] = {
     "source": "SELECT id, coalesce(title, format) FROM source {} ORDER BY seq DESC",
     "session": "SELECT DISTINCT session AS id, '' FROM source_message {}",
+    "live session": "SELECT id, coalesce(title, format) FROM source {} "
+    "AND seq IN (SELECT source_seq FROM live_session) ORDER BY seq DESC",
+    "checkpoint": "SELECT id, (SELECT s.id FROM live_session ls JOIN source s "
+    "ON s.seq = ls.source_seq WHERE ls.seq = session_seq) FROM checkpoint {} ORDER BY seq DESC",
     "topic": "SELECT id, coalesce(name, '') FROM topic {} ORDER BY seq",
     "merged topic": "SELECT id, (SELECT 'in ' || coalesce(t.name, t.id) FROM topic t "
     "WHERE t.seq = topic_seq) FROM topic_alias {} ORDER BY id",
@@ -46,7 +53,7 @@ def ids(database: Database, kind: IdKind, start: str, limit: int) -> list[tuple[
     begins = _BEGINS.get(kind, "WHERE id >= ?1 AND id < ?2")
     statement = f"{_IDS[kind].format(begins)} LIMIT ?3"
     found = database.rows(statement, (start, f"{start}\U0010ffff", limit))
-    if not found and kind == "source":
+    if not found and kind in ("source", "live session"):
         statement = f"{_IDS[kind].format('WHERE instr(id, ?1)')} LIMIT ?2"
         found = database.rows(statement, (start, limit))
     return [(str(name), str(about)) for name, about in found]

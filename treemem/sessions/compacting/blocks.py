@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from treemem import times
-from treemem.errors import UsageError
+from treemem.errors import Hint, NotFoundError, UsageError
 from treemem.patterns import lazy_regex
 from treemem.sessions.counting import TokenCounter
 from treemem.sessions.values import Block
@@ -110,6 +110,19 @@ def _range(group: Sequence[Block], requests: str = "") -> str:
     day = f" [{first.sent_at[:10]}]" if first.sent_at else ""
     tokens = sum(block.tokens for block in group)
     return f"{first.id}-{last.id}{day} {len(group)} requests{requests} ({tokens:,} tokens)"
+
+
+def named(block_id: str, found: Sequence[Block], session_id: str) -> Block:
+    """The block with this id, or several as one. Raises UsageError, NotFoundError."""
+    first, last = span_of(block_id)
+    starts = {block.first: block for block in found}
+    if first not in starts or (last is not None and last not in starts):
+        raise NotFoundError(
+            f"No block {block_id} in {session_id}.",
+            hint=Hint.see("session.catalog()", f"treemem session show {session_id}"),
+        )
+    block = starts[first]
+    return block if last is None else joined(block, starts[last])
 
 
 def joined(first: Block, last: Block) -> Block:

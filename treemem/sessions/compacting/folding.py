@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 
+from treemem import times
 from treemem.digest import activity
 from treemem.errors import UsageError
 from treemem.search import statements
@@ -14,7 +15,7 @@ from treemem.sessions import shapes
 from treemem.sessions.compacting import blocks
 from treemem.sessions.compacting.past import fenced
 from treemem.sessions.state import State
-from treemem.sessions.values import Fold
+from treemem.sessions.values import Fold, Folded
 from treemem.store import messages
 from treemem.store.database import Database
 from treemem.store.live import turns
@@ -61,6 +62,14 @@ def fold(database: Database, state: State, title: str, since: str | None, now_ms
     state.folds = [*state.folds, row]
     return Fold(made.title, made.outcome, made.decisions, made.files, made.open_points,
                 made.block_ids, text)  # fmt: skip
+
+
+def folded(database: Database, session_seq: int) -> list[Folded]:
+    """The folds of a session, in order."""
+    return [
+        Folded(row.title, row.first, row.end, row.text, times.from_ms(row.folded_at_ms) or "")
+        for row in turns.folds(database, session_seq)
+    ]
 
 
 def _first(database: Database, state: State, since: str | None) -> int:

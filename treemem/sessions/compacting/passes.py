@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import accumulate
 
 from treemem import times
@@ -24,8 +24,10 @@ from treemem.sessions.counting import TokenCounter
 from treemem.sessions.state import State
 from treemem.sessions.values import Compaction, Rung
 from treemem.sessions.window import ShownTurn
+from treemem.store import json_text
 from treemem.store.database import Database
 from treemem.store.live import sessions, turns
+from treemem.store.live.sessions import Compacted
 from treemem.text.labels import clipped
 
 # The share of the room whose turns at the end stay word for word, if the request that is being
@@ -278,3 +280,12 @@ def _store(material: Material, made: Compaction, shown: Past | None) -> None:
     )
     seq = sessions.add_compaction(material.database, state.row.seq, state.last)
     state.last = state.last._replace(seq=seq)
+
+
+def reported(stored: Compacted) -> Compaction | None:
+    """A compaction from its row; None if nothing was compacted, as before the first one."""
+    values = json_text.object_of(stored.report)
+    if "rungs" not in values:
+        return None
+    values["rungs"] = tuple(Rung(**rung) for rung in values["rungs"])
+    return Compaction(**{field.name: values[field.name] for field in fields(Compaction)})

@@ -1,0 +1,1 @@
+"""Commands for live sessions, and for logs that are to fit a window."""
