@@ -87,6 +87,21 @@ def test_only_the_last_plan_stays() -> None:
     assert json.loads(arguments) == {"left_out": "a later plan replaced this one"}
 
 
+def test_long_texts_in_old_calls_are_cut_and_the_rest_stays() -> None:
+    arguments = json.dumps({"file_path": "src/parser.py", "edits": [{"old": "x", "new": LONG}]})
+    turns = shown(call("c1", "Edit", arguments), result("c1", "ok"), call("c2", "Edit", arguments))
+    changed = ladder.without_long_arguments(Window(turns, 2, 0, count_tokens))
+    assert list(changed) == [0]
+    cut = json.loads(changed[0].shown.raw["tool_calls"][0]["function"]["arguments"])
+    assert cut["file_path"] == "src/parser.py"
+    assert cut["edits"][0]["old"] == "x"
+    assert cut["edits"][0]["new"].startswith("line 0 of the file\n")
+    assert "read('h0.0')" in cut["edits"][0]["new"]
+    assert changed[0].tokens < turns[0].tokens // 5
+    for odd in ("[1]", "{", json.dumps(["x" * 999]), json.dumps({"x": 3})):
+        assert ladder.shortened_arguments(odd, "h0.0") is None
+
+
 def test_old_results_of_tools_that_look_are_left_out() -> None:
     turns = shown(
         call("c1", "Grep"), result("c1", LONG), call("c2", "write_file"), result("c2", LONG + "w"),

@@ -7,8 +7,9 @@ Tested in tests/sessions/test_ladder.py.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treemem.patterns import lazy_regex
 from treemem.sessions.counting import TokenCounter
@@ -18,6 +19,9 @@ from treemem.text.labels import clipped, flat
 
 # The fewest tokens of a result that is worth cutting, or leaving out.
 TRIMMED_MIN, PRUNED_MIN = 200, 60
+# A text in the arguments of a call with more characters is cut to the second number of them.
+ARGUMENT_CHARS, ARGUMENT_HEAD_CHARS = 400, 120
+_DEPTH_MAX = 8
 # Of a trimmed result, the share that is its beginning: errors are at the end.
 HEAD_SHARE = 0.6
 # Tools that only look at something, by the words of their names, and tools whose last call makes
@@ -156,9 +160,54 @@ def without_old_plans(window: Window) -> dict[int, ShownTurn]:
     return changed
 
 
+def without_long_arguments(window: Window) -> dict[int, ShownTurn]:
+    """The turns that cut long texts in the arguments of calls, such as a file that was written: it
+    is in the file, and in the store."""
+    changed: dict[int, ShownTurn] = {}
+    for place, part in _parts(window.turns[: window.end]):
+        turn = changed.get(place.at, window.turns[place.at])
+        if part.kind == "tool_use" and place.number not in dict(turn.replaced):
+            text = shortened_arguments(part.text, handle(turn, place.number))
+            if text is not None:
+                changed[place.at] = turn.replacing(place.number, text, window.count)
+    return changed
+
+
+def shortened_arguments(text: str, name: str) -> str | None:
+    """Arguments with the beginning of each long text in them; None if none is long, or if they are
+    no JSON object. name: the handle.
+
+    Example:
+        >>> shortened_arguments('{"path": "a.py"}', "h1.0") is None
+        True
+    """
+    if len(text) < ARGUMENT_CHARS:
+        return None
+    try:
+        arguments = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(arguments, dict):
+        return None
+    cut = _with_short_texts(arguments, name, _DEPTH_MAX)
+    return None if cut == arguments else json.dumps(cut, ensure_ascii=False)
+
+
+def _with_short_texts(value: Any, name: str, depth: int) -> Any:
+    if isinstance(value, str) and len(value) > ARGUMENT_CHARS:
+        left = len(value) - ARGUMENT_HEAD_CHARS
+        return f"{value[:ARGUMENT_HEAD_CHARS]} [… {left:,} characters more; read({name!r}) …]"
+    if depth and isinstance(value, list):
+        return [_with_short_texts(item, name, depth - 1) for item in value]
+    if depth and isinstance(value, dict):
+        return {key: _with_short_texts(item, name, depth - 1) for key, item in value.items()}
+    return value
+
+
 # In this order, each only while the window is too full.
 PRUNINGS: tuple[Callable[[Window], dict[int, ShownTurn]], ...] = (
-    without_attachments, without_repeated_results, without_old_plans, without_old_looks,
+    without_attachments, without_repeated_results, without_old_plans, without_long_arguments,
+    without_old_looks,
 )  # fmt: skip
 
 

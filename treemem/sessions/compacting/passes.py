@@ -261,10 +261,14 @@ def _shortened(turn: ShownTurn, limit: int, count: TokenCounter) -> ShownTurn | 
     """A turn with its parts cut to about limit tokens; None if all are shorter."""
     shown = turn
     for number, part in enumerate(turn.turn.parts):
-        if part.kind in ("tool_result", "text") and len(part.text) > limit:
+        name = ladder.handle(turn, number)
+        if part.kind == "tool_use" and len(part.text) > limit:
+            arguments = ladder.shortened_arguments(part.text, name)
+            shown = shown if arguments is None else shown.replacing(number, arguments, count)
+        elif part.kind in ("tool_result", "text") and len(part.text) > limit:
             tokens = count(part.text)
             if tokens > limit:
-                text = ladder.excerpt(part, tokens, limit, ladder.handle(turn, number), count)
+                text = ladder.excerpt(part, tokens, limit, name, count)
                 shown = shown.replacing(number, text, count)
     return None if shown is turn else shown
 
