@@ -5,9 +5,9 @@ Tested in tests/ledger/test_reading.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, tzinfo
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from treemem import times
 from treemem.arguments import checked
@@ -39,9 +39,13 @@ class Ledger:
     Call it to read entries. An unambiguous beginning of an entry's id is enough.
     """
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, clock: Clock,
+        limited: Callable[[Any], Any] | None = None,
+    ) -> None:  # fmt: skip
         self._database = database
         self._clock = clock
+        self._limited = limited or (lambda found: found)
 
     def __call__(
         self,
@@ -73,10 +77,12 @@ class Ledger:
         with self._database.reading():
             if node is not None:
                 wanted = wanted._replace(node_id=browse.node_row(self._database, node)[1])
-            return reading.entries_of(
+            entries = reading.entries_of(
                 self._database, scopes.resolved(self._database, scope), wanted,
                 order=order, limit=limit,
             )  # fmt: skip
+        limited: list[Entry] = self._limited(entries)
+        return limited
 
     def count(
         self, scope: Scope | None = None, *, states: Iterable[EntryState] = reading.HOLDING
@@ -90,7 +96,8 @@ class Ledger:
         """Returns an entry with the messages that say it. Raises NotFoundError,
         AmbiguousIdError."""
         with self._database.reading():
-            return reading.entry(self._database, entry_id)
+            entry: Entry = self._limited(reading.entry(self._database, entry_id))
+        return entry
 
     def close(self, entry_id: str) -> Entry:
         """Closes an open point or an error, also for when its log is read again. Raises

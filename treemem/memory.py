@@ -294,18 +294,9 @@ class Memory(RuleMethods, QueueMethods, SessionMethods):
         request = Query(query, scope or Scope.everything(), moment, budget_tokens, since, until,
                         mode, tuning or {}, fts, rerank, frozenset(one_or_more(include)),
                         None if project is None else str(project), frozenset(one_or_more(exclude)),
-                        order, hidden_sources=self._hidden_sources())  # fmt: skip
+                        order, private=self._private())  # fmt: skip
         embedder = self.setting(settings.EMBEDDER)
         return search(self._database, request, embedder, self._queries.vector)
-
-    def _hidden_sources(self) -> frozenset[str]:
-        """The sources that are private to other agents."""
-        from treemem.store.live import sessions
-
-        if self._agent is None:
-            return frozenset()
-        with self._database.reading():
-            return sessions.hidden_from(self._database, self._agent)
 
     def tree(self, scope: Scope, *, cite: bool = True) -> Tree:
         """Returns the current tree of a scope; a filter must admit one session.
@@ -316,7 +307,8 @@ class Memory(RuleMethods, QueueMethods, SessionMethods):
         from treemem.tree import browse
 
         with self._database.reading():
-            return browse.tree(self._database, scopes.with_tree(self._database, scope), cite=cite)
+            found = scopes.with_tree(self._database, scope)
+            return self._limited(browse.tree(self._database, found, cite=cite))
 
     def node(self, node_id: str, *, producer: str | None = None) -> Node:
         """Returns a node with its statements, by its id or an unambiguous prefix of it.
@@ -326,7 +318,7 @@ class Memory(RuleMethods, QueueMethods, SessionMethods):
         from treemem.tree import browse
 
         with self._database.reading():
-            return browse.node(self._database, node_id, producer)
+            return self._limited(browse.node(self._database, node_id, producer))
 
     def upgradable(self, source: str | None = None) -> list[UpgradableNode]:
         """Returns the nodes whose summary is extractive, or made by a weaker model than the one
@@ -345,14 +337,14 @@ class Memory(RuleMethods, QueueMethods, SessionMethods):
         from treemem.tree import browse
 
         with self._database.reading():
-            return browse.expand(self._database, node_id)
+            return self._limited(browse.expand(self._database, node_id))
 
     def message(self, message_id: str) -> Message:
         """Returns a message word for word, by its id or an unambiguous prefix of it."""
         from treemem.tree import browse
 
         with self._database.reading():
-            return browse.message(self._database, message_id)
+            return self._limited(browse.message(self._database, message_id))
 
     def sources(
         self,
@@ -368,12 +360,16 @@ class Memory(RuleMethods, QueueMethods, SessionMethods):
 
         limits = date_filter.bounds(since, until, times.local(self._clock()))
         with self._database.reading():
-            return reading.views(self._database, scope, *limits)
+            return self._limited(reading.views(self._database, scope, *limits))
 
     def source(self, name: str) -> SourceView:
         """Returns one source, by its id, or by a part of its id or title that no other has. The
         name "latest" is that of the source with the latest message."""
-        return self.sources(Scope.source(name))[0]
+        from treemem.digest import scopes
+
+        with self._database.reading():
+            found = scopes.source(self._database, name).id
+            return self._limited(self.sources(Scope.source(found)), found)[0]
 
     def ids(self, kind: IdKind, start: str = "", limit: int = 50) -> list[tuple[str, str]]:
         """Returns the ids of a kind that begin with `start`, with a few words about each, as a
@@ -390,15 +386,17 @@ class Memory(RuleMethods, QueueMethods, SessionMethods):
         from treemem.digest import reading
 
         with self._database.reading():
-            return reading.titles(self._database, source_ids)
+            return self._limited(reading.titles(self._database, source_ids))
 
     def headline(self, scope: Scope) -> str:
         """Returns one line that says what a source, a topic or everything is: who, when, how much,
         about what. Empty for a session, and if nothing is stored."""
-        from treemem.digest import reading
+        from treemem.digest import reading, scopes
 
         with self._database.reading():
-            return reading.headline_of(self._database, scope)
+            return self._private().headline(
+                scopes.resolved(self._database, scope), reading.headline_of(self._database, scope)
+            )
 
     def messages(self, source: str) -> list[Message]:
         """Returns a source's history in order, word for word."""
@@ -406,15 +404,15 @@ class Memory(RuleMethods, QueueMethods, SessionMethods):
         from treemem.tree import browse
 
         with self._database.reading():
-            seq = scopes.source(self._database, source).seq
-            return browse.source_messages(self._database, seq)
+            found = scopes.source(self._database, source)
+            return self._limited(browse.source_messages(self._database, found.seq), found.id)
 
     @property
     def ledger(self) -> Ledger:
         """The ledger: rules, decisions, open points, errors and facts, to read, close and drop."""
         from treemem.ledger_api import Ledger
 
-        return Ledger(self._database, self._clock)
+        return Ledger(self._database, self._clock, self._limited)
 
     @property
     def places(self) -> Places:
@@ -428,7 +426,7 @@ class Memory(RuleMethods, QueueMethods, SessionMethods):
         from treemem.digest.compose import digest_of
 
         with self._database.reading():
-            return digest_of(self._database, scope)
+            return self._limited(digest_of(self._database, scope))
 
     def setting(self, name: str) -> str | None:
         """Returns a setting stored in this file, such as "summarizer"; None if it is not set."""

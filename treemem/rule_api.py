@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from treemem import times
 from treemem.arguments import checked
-from treemem.store.database import Database
+from treemem.sessions.boundary import Bounded
 from treemem.times import Clock
 from treemem.types import Scope
 
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 
 @checked
-class RuleMethods:
+class RuleMethods(Bounded):
     """The methods of Memory for standing rules."""
 
-    _database: Database
     _clock: Clock
 
     def rules(
@@ -48,11 +47,11 @@ class RuleMethods:
             rules = choices.views(self._database)
             ids = scopes.source_ids(self._database, scope)
         holds_there = scope is not None and scope == Scope.where(project=scope.project)
-        return [
+        return self._limited([
             rule for rule in rules
             if (ids is None or rule.source_id in ids or (holds_there and rule.everywhere))
             and limits.contains(times.parse(rule.sent_at)[1])
-        ]  # fmt: skip
+        ])  # fmt: skip
 
     def pin_rule(self, rule: str) -> RuleView:
         """Makes a rule hold in every project. rule: an id, or words of the user's, in which

@@ -284,6 +284,11 @@ def _odd_tokens(text: str) -> Iterator[Secret]:
 _PII = tuple((rule.label, lazy_regex(rule.rest)) for rule in PII)
 
 
+def has_personal_data(text: str) -> bool:
+    """Whether a text has an address, or a number of a phone, a card or an account."""
+    return next(_personal(text), None) is not None
+
+
 def _personal(text: str) -> Iterator[Secret]:
     for label, pattern in _PII:
         if label == "email" and "@" not in text:

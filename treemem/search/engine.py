@@ -7,7 +7,7 @@ is returned unchanged; callers that print it must make it safe for a terminal.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING
@@ -25,7 +25,6 @@ from treemem.search.selection import Material
 from treemem.search.standing import RankedRule
 from treemem.search.statements import RankedStatement
 from treemem.search.weights import CROWD_OF_LIST, Weights, fitting
-from treemem.store import sources
 from treemem.store.database import Database
 from treemem.text import bm25
 from treemem.types import STATEMENT_KINDS, SearchResult
@@ -67,11 +66,7 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         weights = _weights(prepared, collected.candidates)
         scored = scoring.score(collected.candidates, weights, collected.total)
         cache = MessageCache(database, mark_inactive=bool(query.include))
-        hidden_sources = sources.seqs_of(database, query.hidden_sources)
-        if hidden_sources:
-            roots = [root for root in roots if hidden_sources.isdisjoint(
-                seq for seq, _ in sources.of_messages(database, root.message_seqs))]  # fmt: skip
-        allowed = _allowed(prepared, scored, hidden_sources)
+        allowed = _allowed(prepared, scored)
         scored, failure = _reranked(prepared, scored, allowed, weights, cache)
         notes = [*prepared.notes, *_not_in_time(prepared, scored.candidates), *failure]
         stems = bm25.query_stems(prepared.target.words)
@@ -128,16 +123,16 @@ def _not_in_time(prepared: Prepared, candidates: Sequence[Candidate]) -> list[st
     return [f"Nothing {when} was found."]
 
 
-def _allowed(prepared: Prepared, scored: Scored, hidden_sources: Container[int] = ()) -> list[bool]:
+def _allowed(prepared: Prepared, scored: Scored) -> list[bool]:
     """Which candidates may be returned: for an expression, those that match it; for a broad
     question about a time, all from that time; for any other broad question, all; for a narrow one,
-    those related to the query. Of all of them, none that is hidden. hidden_sources: row numbers."""
+    those related to the query. Of all of them, none that is hidden or private."""
     allowed = _answering(prepared, scored)
-    hidden = prepared.query.hidden
-    if not hidden and not hidden_sources:
+    hidden = prepared.query.hidden | prepared.query.private.message_seqs
+    if not hidden:
         return allowed
     return [
-        may and candidate.message_seq not in hidden and candidate.source_seq not in hidden_sources
+        may and candidate.message_seq not in hidden
         for may, candidate in zip(allowed, scored.candidates, strict=True)
     ]
 
@@ -213,6 +208,7 @@ def _material(
         return [
             statement for statement in found
             if statement.origin not in prepared.query.exclude
+            and statement.seq not in prepared.query.private.statement_seqs
             and (speakers is None or statement.speaker in speakers)
         ]  # fmt: skip
 
@@ -262,7 +258,10 @@ def _standing(
         )
         for part in best
     }
-    return standing.choose(rules, homes, query.text, beside)
+    return [
+        rule for rule in standing.choose(rules, homes, query.text, beside)
+        if query.private.message_ids.isdisjoint(rule.standing.message_ids)
+    ]  # fmt: skip
 
 
 def _first(

@@ -20,6 +20,7 @@ from treemem.search.history import QueryVector, TimeRange
 from treemem.search.intent import QuestionKind
 from treemem.store import vectors
 from treemem.store.database import Database
+from treemem.store.live.private import NOTHING, Private
 from treemem.text import bm25, fts
 from treemem.types import INCLUDES, ORIGINS, Include, Origin, Scope
 
@@ -68,8 +69,8 @@ class Query:
     further kinds of messages to search, see types.INCLUDES. project: where the user is; its rules
     head a search of several projects. exclude: origins; messages and statements of no other words
     are left out. order: of the passages: by time, or the best first. hidden: row numbers of
-    messages that are not returned, such as those that the caller has anyway. hidden_sources: the
-    ids of sources that are not searched, such as those of other agents.
+    messages that are not returned, such as those that the caller has anyway. private: what is
+    private to other agents; it is neither returned nor cited.
     """
 
     text: str
@@ -87,7 +88,7 @@ class Query:
     exclude: frozenset[Origin] = frozenset()
     order: SearchOrder = "time"
     hidden: frozenset[int] = frozenset()
-    hidden_sources: frozenset[str] = frozenset()
+    private: Private = NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treemem.store.database import Database
+from treemem.sessions.boundary import Bounded
 from treemem.times import Clock
 from treemem.types import Source, TreeShape
 
@@ -24,13 +24,11 @@ if TYPE_CHECKING:
     from treemem.sessions.values import SessionView
 
 
-class SessionMethods:
+class SessionMethods(Bounded):
     """The methods of Memory for live sessions."""
 
-    _database: Database
     _clock: Clock
     _shape: TreeShape
-    _agent: str | None
     _queries: QueryEmbedder
 
     def session(
@@ -45,7 +43,7 @@ class SessionMethods:
         project: str | Path | None = None,
         title: str | None = None,
         shares: Mapping[str, float] | None = None,
-        private: bool = False,
+        private: bool | None = None,
         redact: Redact = True,
     ) -> Session:
         """Opens a conversation that an assistant has now, or begins it.
@@ -55,9 +53,10 @@ class SessionMethods:
         of a small window. tokenizer: "cl100k", an installed model, or the path of a GGUF; that of
         an existing session cannot be changed. system: the system prompt. shape: "openai" or
         "anthropic", of the messages that contexts have; None for that of the first message.
-        project: as in append. shares: of the window by part, see sessions.budget. private: only
-        this memory's agent finds its messages. redact: as in ingest. Raises UsageError, and
-        ModelError for a tokenizer that is not installed.
+        project: as in append. shares: of the window by part, see sessions.budget. private: None:
+        other agents do not find the messages in which the user speaks of themselves; True: they
+        find none; False: they find all. It can be changed later. redact: as in ingest. Raises
+        UsageError, and ModelError for a tokenizer that is not installed.
         """
         from treemem.sessions import opening
         from treemem.sessions.opening import Wanted

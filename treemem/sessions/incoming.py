@@ -6,7 +6,7 @@ Tested in tests/sessions/test_session.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from treemem.digest import activity
 from treemem.errors import UsageError
 from treemem.origins.marking import mark
+from treemem.privacy.personal import is_personal
 from treemem.privacy.policy import Redaction
 from treemem.sessions import shapes
 from treemem.sessions.shapes import Shape, Turn
@@ -65,11 +66,18 @@ class IncomingTurn:
                 return clipped(f"result of {name}", BRIEF_CHARS)
         return ", ".join(part.kind for part in self.turn.parts)[:BRIEF_CHARS]
 
-    def row(self, position: int, tokens: int, message_seq: int | None) -> StoredTurn:
+    @property
+    def words(self) -> str:
+        """Its texts."""
+        return "\n".join(part.text for part in self.turn.parts if part.kind == "text")
+
+    def row(
+        self, position: int, tokens: int, message_seq: int | None, *, is_told: bool = False
+    ) -> StoredTurn:
         """The turn as it is stored."""
         return StoredTurn(
             position, json.dumps(self.turn.raw, ensure_ascii=True), tokens, message_seq,
-            self.is_request, self.brief,
+            self.is_request, self.brief, is_personal=is_told,
         )  # fmt: skip
 
 
@@ -102,6 +110,17 @@ class Incoming:
             names = {**names, **shapes.tool_names([turn])}
             incoming.append(IncomingTurn(turn, names))
         return cls(tuple(incoming), shape, system)
+
+
+def personal_turns(incoming: Sequence[IncomingTurn], is_personal_before: bool) -> list[bool]:
+    """Of each turn, whether the user speaks of themselves in it, or it answers such a turn.
+    is_personal_before: whether the user did in the request before them."""
+    found, is_told = [], is_personal_before
+    for turn in incoming:
+        if turn.is_request:
+            is_told = is_personal(turn.words)
+        found.append(is_told and turn.turn.role != "tool")
+    return found
 
 
 def listed(given: object) -> list[object]:

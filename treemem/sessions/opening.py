@@ -42,7 +42,7 @@ class Wanted:
     system: str | None = None
     shape: Shape | None = None
     shares: Mapping[str, float] | None = None
-    private: bool = False
+    private: bool | None = None
     redact: Redact = True
     agent: str | None = None
 
@@ -74,12 +74,14 @@ def open_session(engine: Engine, wanted: Wanted) -> Session:
         return Session(engine, stored.seq, budget, wanted.redact)
     with database.transaction():
         title, project = redaction.text(wanted.source.title), wanted.source.project
+        if title is None and stored is None and wanted.agent is not None:
+            title = wanted.source.id  # rather than the user's first words, which may be private
         source = Source(wanted.source.id, "api", title, project=redaction.text(project))
         source_seq = sources.ensure(database, source, engine.clock())
         stored = sessions.of_source(database, wanted.source.id)
         if stored is None:
             seq = sessions.create(
-                database, source_seq, agent=wanted.agent, is_private=wanted.private,
+                database, source_seq, agent=wanted.agent, is_private=False,
                 window_tokens=window, reserve_tokens=budget.reserve,
                 tokenizer=wanted.tokenizer or CL100K, system=system or "", now_ms=engine.clock(),
             )  # fmt: skip
@@ -89,6 +91,8 @@ def open_session(engine: Engine, wanted: Wanted) -> Session:
             system=stored.system if system is None else system,
             shape=stored.shape or wanted.shape,
         )  # fmt: skip
+        if wanted.private is not None:
+            changed = changed._replace(is_private=wanted.private, shares_facts=not wanted.private)
         if changed != stored:
             sessions.update(database, changed)
     return Session(engine, stored.seq, budget, wanted.redact)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from treemem import times
 from treemem.errors import Hint, NotFoundError, UsageError
@@ -25,8 +24,8 @@ from treemem.sessions.compacting import blocks, folding, head, passes, past
 from treemem.sessions.compacting.passes import Material
 from treemem.sessions.counting import counter_of, tokens_of
 from treemem.sessions.engine import Engine
-from treemem.sessions.incoming import Incoming, listed
-from treemem.sessions.state import State
+from treemem.sessions.incoming import Incoming, listed, personal_turns
+from treemem.sessions.state import State, Stateful, alone
 from treemem.sessions.values import (
     Block,
     Compaction,
@@ -43,6 +42,7 @@ from treemem.store import messages as message_store
 from treemem.store.live import pins as pin_store
 from treemem.store.live import sessions, turns
 from treemem.store.live.pins import PinKind
+from treemem.store.live.private import private_to_others
 from treemem.store.live.sessions import Compacted
 from treemem.types import Message, Scope, Source
 
@@ -59,29 +59,7 @@ MEMORY_MIN, MEMORY_MAX = 120, 1_500
 GET_BACK = "catalog() lists the turns that are not shown; recall(ID) returns their messages."
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _alone(
-    method: Callable[Concatenate[Session, P], T],
-) -> Callable[Concatenate[Session, P], T]:
-    """Lets one thread at a time run such methods of a session. After an error the state is read
-    again: a transaction that was rolled back has left it otherwise than the file."""
-
-    @wraps(method)
-    def run(self: Session, /, *arguments: P.args, **named: P.kwargs) -> T:
-        with self._lock:
-            try:
-                return method(self, *arguments, **named)
-            except BaseException:
-                self._state = State(self._state.row)
-                raise
-
-    return run
-
-
-class Session:
+class Session(Stateful):
     """A conversation that an assistant has now. Get one from Memory.session.
 
     Everything that is appended is stored at once, word for word. context() returns what to send to
@@ -114,7 +92,7 @@ class Session:
         return self._budget
 
     @property
-    @_alone
+    @alone
     def turn_count(self) -> int:
         """How many turns were appended."""
         self._refresh()
@@ -122,7 +100,7 @@ class Session:
 
     # -- turns ---------------------------------------------------------------------------
 
-    @_alone
+    @alone
     def append(
         self,
         messages: Mapping[str, Any] | Iterable[Mapping[str, Any]],
@@ -166,12 +144,19 @@ class Session:
         )  # fmt: skip
         seqs = message_store.seqs_by_id(self._database, ids)
         of_ids = iter(ids)
+        told = [False] * len(tokens)
+        if state.row.agent is not None:
+            before = turns.is_last_request_personal(self._database, state.row.seq)
+            told = personal_turns(incoming.turns, before)
         rows = [
-            turn.row(first + number, size, None if message is None else seqs[next(of_ids)])
+            turn.row(
+                first + number, size, None if message is None else seqs[next(of_ids)],
+                is_told=told[number],
+            )
             for number, (turn, message, size) in enumerate(
                 zip(incoming.turns, said, tokens, strict=True)
             )
-        ]
+        ]  # fmt: skip
         turns.add(self._database, state.row.seq, rows)
         row = state.row._replace(shape=incoming.shape, used_at_ms=self._engine.clock())
         if incoming.system is not None:
@@ -188,7 +173,7 @@ class Session:
 
     # -- the context ---------------------------------------------------------------------
 
-    @_alone
+    @alone
     def context(self, query: str | None = None) -> Context:
         """Returns what to send to the model now, and compacts the window if it is nearly full.
 
@@ -211,7 +196,7 @@ class Session:
         self._last_tokens = round(context.tokens / self._state.row.correction)
         return context
 
-    @_alone
+    @alone
     def peek(self, query: str = "") -> Context:
         """Returns the context that is in force, and changes nothing: for reading, not for sending.
 
@@ -238,7 +223,7 @@ class Session:
             compaction=None, notes=notes, get_back=GET_BACK,
         )  # fmt: skip
 
-    @_alone
+    @alone
     def report_usage(self, prompt_tokens: int) -> None:
         """Says how many tokens the provider counted for the last context, with its tools. Later
         contexts are measured accordingly. Raises UsageError."""
@@ -262,7 +247,7 @@ class Session:
         """
         return self._compacted(self._summarized() if model else [], soft=soft)
 
-    @_alone
+    @alone
     def _compacted(self, notes: Sequence[Rung], *, soft: bool) -> Compaction:
         self._engine.settle()
         with self._database.transaction():
@@ -271,7 +256,7 @@ class Session:
             return passes.compact(self._material(), notes=notes, soft=soft)
 
     @property
-    @_alone
+    @alone
     def last_compaction(self) -> Compaction | None:
         """The compaction that is in force; None if there was none."""
         self._refresh()
@@ -280,14 +265,14 @@ class Session:
     # -- pins ----------------------------------------------------------------------------
 
     @property
-    @_alone
+    @alone
     def pins(self) -> Pins:
         """What is pinned."""
         self._refresh()
         return self._state.pins
 
     @property
-    @_alone
+    @alone
     def pin_changes(self) -> list[PinChange]:
         """What was pinned and unpinned, in order."""
         self._refresh()
@@ -296,7 +281,7 @@ class Session:
             for one in self._state.changes
         ]
 
-    @_alone
+    @alone
     def pin(
         self,
         *,
@@ -325,7 +310,7 @@ class Session:
             pins.check_size(self._state.pins, self._budget.share("pins"), self._count)
         return self._state.pins
 
-    @_alone
+    @alone
     def unpin(
         self, *, goal: bool = False, active_task: bool = False, constraints: Iterable[str] = ()
     ) -> Pins:
@@ -350,18 +335,18 @@ class Session:
             self._refresh_within()
         return self._state.pins
 
-    @_alone
+    @alone
     def runtime_lines(self) -> list[str]:
         """What is pinned, and the user's rules that hold, as lines for a prompt of your own."""
         self._refresh()
         room = self._budget.share("rules")
         with self._database.reading():
-            rules = head.rule_lines(self._database, self.id, room, self._count)
+            rules = head.rule_lines(self._database, self._state.row, room, self._count)
         return [*pins.lines(self._state.pins), *([head.RULES_TITLE, *rules] if rules else [])]
 
     # -- what is not shown ---------------------------------------------------------------
 
-    @_alone
+    @alone
     def catalog(self) -> list[Block]:
         """The blocks of the session, in order: each a request with what came of it."""
         with self._database.reading():
@@ -375,7 +360,7 @@ class Session:
         block = blocks.named(block_id, self.catalog(), self.id)
         return self.messages(block.first, block.end)
 
-    @_alone
+    @alone
     def promote(self, block_id: str) -> None:
         """Shows a block again, word for word, with the last turn until the next compaction. Raises
         UsageError if it does not fit, or nothing was appended yet, and NotFoundError."""
@@ -409,7 +394,7 @@ class Session:
 
     # -- sub-tasks -----------------------------------------------------------------------
 
-    @_alone
+    @alone
     def fold(self, title: str, *, since: str | None = None) -> Fold:
         """Ends a sub-task: contexts show what came of it in place of its turns.
 
@@ -570,7 +555,7 @@ class Session:
         request = Query(
             text, Scope.everything(), times.local(self._engine.clock()), budget,
             tuning={"standing": 0.0}, project=state.row.project, hidden=frozenset(shown),
-            hidden_sources=sessions.hidden_from(self._database, state.row.agent),
+            private=private_to_others(self._database, state.row.agent),
         )  # fmt: skip
         return recollection.recollect(
             self._database, request, self._engine.embedder(), self._engine.embed

@@ -5,8 +5,11 @@ Tested in tests/sessions/test_session.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from treemem.sessions.counting import TokenCounter
 from treemem.sessions.pins import pins_of
@@ -108,3 +111,31 @@ class State:
             turn for turn in self.window
             if not any(fold.first <= turn.position < fold.end for fold in self.folds)
         ]  # fmt: skip
+
+
+class Stateful:
+    """Has a state that several threads use."""
+
+    _lock: threading.RLock
+    _state: State
+
+
+Owner = TypeVar("Owner", bound=Stateful)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def alone(method: Callable[Concatenate[Owner, P], T]) -> Callable[Concatenate[Owner, P], T]:
+    """Lets one thread at a time run such methods. After an error the state is read again: a
+    transaction that was rolled back has left it otherwise than the file."""
+
+    @wraps(method)
+    def run(self: Owner, /, *arguments: P.args, **named: P.kwargs) -> T:
+        with self._lock:
+            try:
+                return method(self, *arguments, **named)
+            except BaseException:
+                self._state = State(self._state.row)
+                raise
+
+    return run

@@ -9,6 +9,7 @@ Tested in tests/store/test_database.py.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from treemem.store.schema import additions, live, spine
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 
 def apply(
@@ -31,11 +32,7 @@ def apply(
     from treemem.store import entries, event_days  # which need this module to be opened
 
     steps = Migrations("treemem")
-
-    def run(database: Database, *scripts: str) -> None:
-        for script in scripts:
-            for sql in split_script(script, is_complete):
-                database.conn.execute(sql)
+    run = partial(_run, is_complete)
 
     @steps()
     def m001_spine(database: Database) -> None:
@@ -78,9 +75,19 @@ def apply(
     def m010_live_sessions(database: Database) -> None:
         run(database, live.LIVE)
 
+    @steps()
+    def m011_private_facts(database: Database) -> None:
+        run(database, live.PRIVATE)
+
     steps.apply(Database(connection))
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _run(is_complete: Callable[[str], bool], database: Database, *scripts: str) -> None:
+    for script in scripts:
+        for sql in split_script(script, is_complete):
+            database.conn.execute(sql)
 
 
 def _secure_delete(sqlite_version: tuple[int, ...]) -> list[str]:

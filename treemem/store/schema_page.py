@@ -30,7 +30,7 @@ def markdown() -> str:
         spine.TRUTH, spine.TOPICS, spine.VIEWS, spine.EMBEDDERS,
         spine.VECTORS.format(table="vector_N"), spine.QUEUE, spine.USAGE,
         additions.ORIGINS, additions.LOG_FILES, additions.LEDGER, entries.MARKED,
-        event_days.TABLE, additions.MERGES, additions.TITLES, live.LIVE,
+        event_days.TABLE, additions.MERGES, additions.TITLES, live.LIVE, live.PRIVATE,
     ))  # fmt: skip
     added: dict[str, list[str]] = {}
     for table, column in _ADDED.findall(ddl):

@@ -24,7 +24,7 @@ from treemem.sessions.counting import TokenCounter
 from treemem.sessions.values import Block
 from treemem.store import summaries
 from treemem.store.database import Database
-from treemem.store.live import sessions
+from treemem.store.live.private import private_to_others
 from treemem.store.live.sessions import LiveSession
 from treemem.summarize import EXTRACTIVE
 from treemem.summarize.choosing import (
@@ -279,9 +279,13 @@ def _open_elsewhere(
     if live.project is None:
         return []
     scope = scopes.resolved(database, Scope.where(project=live.project))
-    hidden = sessions.hidden_from(database, live.agent) | {live.source_id}
+    private = private_to_others(database, live.agent).entry_ids
     found = reading.entries_of(database, scope, _OPEN, limit=OPEN_MAX)
-    return _fitting([entry for entry in found if entry.source_id not in hidden], room, count)
+    others = [
+        entry for entry in found
+        if entry.source_id != live.source_id and entry.id not in private
+    ]  # fmt: skip
+    return _fitting(others, room, count)
 
 
 def _fitting(found: Iterable[Entry], room: int, count: TokenCounter) -> list[str]:

@@ -13,7 +13,7 @@ from treemem.store.database import Database
 _COLUMNS = """
 SELECT ls.seq, s.id, ls.source_seq, ls.agent, ls.is_private, ls.shape, ls.window_tokens,
   ls.reserve_tokens, ls.tokenizer, ls.system, ls.correction, ls.told_seq, ls.failures,
-  ls.created_at_ms, ls.used_at_ms, s.project
+  ls.created_at_ms, ls.used_at_ms, s.project, ls.shares_facts
 FROM live_session ls JOIN source s ON s.seq = ls.source_seq
 """
 
@@ -37,6 +37,7 @@ class LiveSession(NamedTuple):
     created_at_ms: int
     used_at_ms: int
     project: str | None
+    shares_facts: bool = False
 
 
 def of_source(database: Database, source_id: str) -> LiveSession | None:
@@ -80,30 +81,19 @@ def create(
 _UPDATE = """
 UPDATE live_session SET shape = :shape, window_tokens = :window_tokens,
   reserve_tokens = :reserve_tokens, tokenizer = :tokenizer, system = :system,
-  correction = :correction, told_seq = :told_seq, failures = :failures, used_at_ms = :used_at_ms
+  correction = :correction, told_seq = :told_seq, failures = :failures, used_at_ms = :used_at_ms,
+  is_private = :is_private, shares_facts = :shares_facts
 WHERE seq = :seq
 """
 
 
 def update(database: Database, session: LiveSession) -> None:
     """Stores the values of a session that can change."""
-    fields = ("shape", "window_tokens", "reserve_tokens", "tokenizer", "system", "correction",
-              "told_seq", "failures", "used_at_ms", "seq")  # fmt: skip
+    fields = (
+        "shape", "window_tokens", "reserve_tokens", "tokenizer", "system", "correction", "told_seq",
+        "failures", "used_at_ms", "is_private", "shares_facts", "seq",
+    )  # fmt: skip
     database.execute(_UPDATE, {name: getattr(session, name) for name in fields})
-
-
-_HIDDEN_FROM = """
-SELECT s.id FROM live_session ls JOIN source s ON s.seq = ls.source_seq
-WHERE ls.is_private = 1 AND ls.agent IS NOT ?
-"""
-
-
-def hidden_from(database: Database, agent: str | None) -> frozenset[str]:
-    """The ids of the sources that are private to other agents; none for the user, who is no
-    agent."""
-    if agent is None:
-        return frozenset()
-    return frozenset(row[0] for row in database.rows(_HIDDEN_FROM, (agent,)))
 
 
 # -- compactions -----------------------------------------------------------------------

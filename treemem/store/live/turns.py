@@ -11,7 +11,8 @@ from typing import NamedTuple
 from treemem.store.database import Database
 
 _COLUMNS = """
-SELECT position, content, tokens, message_seq, is_request, brief, shown, shown_tokens, attached
+SELECT position, content, tokens, message_seq, is_request, brief, shown, shown_tokens, attached,
+  is_personal
 FROM turn WHERE session_seq = :session
 """
 
@@ -28,17 +29,19 @@ class StoredTurn(NamedTuple):
     shown: str | None = None
     shown_tokens: int | None = None
     attached: str | None = None
+    is_personal: bool = False
 
 
 _ADD = """
-INSERT INTO turn (session_seq, position, content, tokens, message_seq, is_request, brief)
-VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO turn (session_seq, position, content, tokens, message_seq, is_request, brief,
+  is_personal)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
 def add(database: Database, session_seq: int, turns: Iterable[StoredTurn]) -> None:
     """Stores new turns."""
-    database.many(_ADD, [(session_seq, *turn[:6]) for turn in turns])
+    database.many(_ADD, [(session_seq, *turn[:6], turn.is_personal) for turn in turns])
 
 
 def count(database: Database, session_seq: int) -> int:
@@ -108,6 +111,13 @@ def request_at(database: Database, session_seq: int, position: int) -> int:
     """The position of the request that a turn belongs to; 0 before the first request."""
     found = database.value(_REQUEST, (session_seq, position))
     return 0 if found is None else int(found)
+
+
+def is_last_request_personal(database: Database, session_seq: int) -> bool:
+    """Whether the user speaks of themselves in the last request of a session."""
+    sql = ("SELECT is_personal FROM turn WHERE session_seq = ? AND is_request = 1 "
+           "ORDER BY position DESC LIMIT 1")  # fmt: skip
+    return bool(database.value(sql, (session_seq,)))
 
 
 def of_messages(database: Database, message_seqs: str) -> dict[int, tuple[int, int]]:

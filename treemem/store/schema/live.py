@@ -87,3 +87,10 @@ CREATE TABLE checkpoint (           -- a state of a session that can be resumed
 ) STRICT;
 CREATE INDEX checkpoint_session ON checkpoint (session_seq);
 """
+
+# Step 11. What the user says of themselves is for the agent that it is said to.
+PRIVATE = """
+ALTER TABLE live_session ADD COLUMN shares_facts INTEGER NOT NULL DEFAULT 0;  -- 1: all agents
+ALTER TABLE turn ADD COLUMN is_personal INTEGER NOT NULL DEFAULT 0;  -- 1: of the user
+CREATE INDEX turn_personal ON turn (session_seq) WHERE is_personal = 1;
+"""
