@@ -66,7 +66,25 @@ def paged(screen: Console) -> Iterator[None]:
     if text.count("\n") < screen.height:
         click.echo(text, nl=False, color=True)
     else:
-        click.echo_via_pager(text, color=not screen.no_color and screen.color_system is not None)
+        with _styles_in_less():
+            click.echo_via_pager(
+                text, color=not screen.no_color and screen.color_system is not None
+            )
+
+
+@contextmanager
+def _styles_in_less() -> Iterator[None]:
+    """Asks less for styles, which it shows as "ESC[1m" otherwise. What the user has in LESS comes
+    after it, so that it decides."""
+    before = os.environ.get("LESS")
+    os.environ["LESS"] = f"-R {before or ''}".rstrip()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["LESS"]
+        else:
+            os.environ["LESS"] = before
 
 
 class Pipe:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,25 @@ def test_a_long_text_goes_through_the_pager_of_a_terminal_only(tmp_path: Path) -
     assert "THE PAGER" not in on_terminal(80, *words, rows=900, PAGER=str(pager))
     assert "THE PAGER" not in on_terminal(80, *words, PAGER=str(pager), TERM="dumb")
     assert "THE PAGER" not in run(*words).stdout
+
+
+@pytest.mark.skipif(shutil.which("less") is None, reason="less is not installed")
+@pytest.mark.parametrize(
+    ("program", "options", "is_styled"),
+    [("", "", True), ("less", "", True), ("less", "-FX", True), ("less -S", "i", True),
+     ("", "-PsMINE", True), ("", "-+R", False)],
+)  # fmt: skip
+def test_less_shows_styles_unless_the_user_does_not_want_them(
+    program: str, options: str, is_styled: bool
+) -> None:
+    from tests.helpers.terminal import on_terminal
+
+    with Memory.open() as memory:
+        memory.append("chat/1", [Message(text=f"Line {number}.") for number in range(60)])
+        memory.work(max_calls=0)
+    words = ("source", "show", "chat/1", "--messages")
+    shown = on_terminal(80, *words, typed="q", PAGER=program, LESS=options)
+    assert "Line 1." in shown
+    assert "Line 59." not in shown, "it was not shown by less"
+    assert ("\x1b[1m" in shown, "ESC" in shown) == (is_styled, not is_styled)
+    assert ("MINE" in shown) == (options == "-PsMINE"), "the user's prompt"

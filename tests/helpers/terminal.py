@@ -14,11 +14,17 @@ ROWS = 40
 
 
 def on_terminal(
-    columns: int, *arguments: str, notes: bool = False, rows: int = ROWS, **environment: str
+    columns: int,
+    *arguments: str,
+    notes: bool = False,
+    rows: int = ROWS,
+    typed: str = "",
+    **environment: str,
 ) -> str:
     """What `treemem` with these arguments shows on a terminal, with its escape sequences.
 
-    notes: with what it writes to stderr. environment: variables that are set for it.
+    notes: with what it writes to stderr. typed: keys that are pressed before it reads any.
+    environment: variables that are set for it.
     """
     child, terminal = pty.fork()
     if child == 0:
@@ -31,6 +37,7 @@ def on_terminal(
         command = [sys.executable, "-m", "treemem_cli.main", *arguments]
         os.execve(sys.executable, command, variables)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    os.write(terminal, typed.encode())
     pieces = []
     with contextlib.suppress(OSError):  # Linux reports the end of a terminal as an error
         while piece := os.read(terminal, 65_536):
