@@ -20,7 +20,8 @@ from treemem.text.tokens import count_tokens
 from treemem.times import now_ms, parse
 
 SOURCE = "assistant/1"
-# The tokens that a recall returns at most, as a share of the room of the window.
+# The tokens that a recall returns at most, as a share of the room of the window; fewer if less of
+# it is left.
 RECALL_SHARE = 0.25
 # A line of a context that stands for turns and names the block, or blocks, that they are in.
 _NAMED = re.compile(r"(?:- )?(b\d+(?:-b\d+)?)\b(.*)")
@@ -88,7 +89,7 @@ def asked(stop: Stop, question: str, copy: Path) -> tuple[Shown, Shown]:
 
 def _shown(session: Session, query: str | None, question: str) -> Shown:
     context = session.context(query)
-    limit = int(RECALL_SHARE * context.room)
+    limit = min(int(RECALL_SHARE * context.room), context.room - context.tokens)
     return Shown(
         "\n".join(map(rendered, context.messages)),
         recalled(session, context.messages, question, limit),
@@ -112,9 +113,9 @@ def recalled(session: Session, messages: Sequence[Said], question: str, limit: i
 
 def named_lines(messages: Sequence[Said]) -> list[tuple[str, str]]:
     """The id and the words of each line of a context that names a block."""
-    text = rendered(messages[0]) if messages else ""
-    is_past = text.partition("\n")[2].startswith("<earlier ")
-    found = map(_NAMED.fullmatch, text.splitlines() if is_past else ())
+    texts = [rendered(message).partition("\n")[2] for message in messages[:2]]
+    past = next((text for text in texts if text.startswith("<earlier ")), "")
+    found = map(_NAMED.fullmatch, past.splitlines())
     return [(match[1], match[2]) for match in found if match]
 
 

@@ -31,6 +31,14 @@ def test_every_block_is_listed_once_in_order(number: int, room: int) -> None:
     assert at == number
 
 
+def test_small_blocks_share_a_line_however_much_room_there_is() -> None:
+    sizes = [10, 20, 900, 30, 40, 30, 150, 20, 800]
+    found = [Block(f"b{at}", f"request {at}", "", size, at, at + 1)
+             for at, size in enumerate(sizes)]  # fmt: skip
+    lines = blocks.lines(found, 3_000, count_tokens)
+    assert [line.split()[0] for line in lines] == ["b0-b1", "b2", "b3-b4", "b5-b7", "b8"]
+
+
 def test_a_line_is_one_line_of_untrusted_words() -> None:
     block = Block("b0", "Fix\nit\x1b[31m", "ok", 5, 0, 2, "2026-11-27T09:00:00+00:00")
     found = blocks.lines([block], 100, count_tokens)

@@ -39,6 +39,20 @@ def test_what_was_pasted_is_not_what_is_asked(memory: Memory) -> None:
     assert "kiln controller" in derived(session)
 
 
+def test_the_memory_is_asked_in_a_window_that_is_nearly_full(memory: Memory) -> None:
+    memory.append("notes", [Message(text="Ida chose celadon for the blue vase.")])
+    session = memory.session("a/1", window=4_000)
+    asked = {"role": "user", "content": "Which glaze did Ida choose for the blue vase?"}
+    while session.context("").tokens < session.budget.trigger - 60:
+        session.append({"role": "user", "content": "The wheel turns, and the clay is centred."})
+        session.append({"role": "assistant", "content": "I wrote it down. " * 8})
+    session.append(asked)
+    context = session.context()
+    assert context.compaction is None
+    assert "celadon" in context.messages[-1]["content"]
+    assert context.tokens <= context.room
+
+
 def test_the_memory_is_not_asked_again_for_the_same_request(memory: Memory) -> None:
     memory.append("notes", [Message(text="Ida chose celadon for the blue vase.")])
     session = memory.session("a/1")

@@ -541,7 +541,7 @@ class Session(Stateful):
         budget = min(
             MEMORY_MAX,
             self._limit(self._budget.share("memory")),
-            self._limit(self._budget.trigger) - self._tokens_here(),
+            self._limit(self._budget.room) - self._tokens_here(),
         )
         if budget < MEMORY_MIN or not text:
             return None

@@ -24,6 +24,8 @@ from treemem.text.labels import clipped
 REQUEST_CHARS, DIGEST_CHARS = 120, 100
 # Characters of each request on a line of several blocks, and blocks of one line.
 TOGETHER_CHARS, TOGETHER = 40, 8
+# Blocks are listed together up to the first number of tokens, but for one that has the second.
+UNIT_TOKENS, UNIT_TOKENS_MAX = 200, 400
 # Tokens of a line that says no more of blocks than which they are.
 RANGE_TOKENS = 30
 _ID = lazy_regex(r"b([0-9]{1,9})(?:-b?([0-9]{1,9}))?")
@@ -55,16 +57,15 @@ def lines(found: Sequence[Block], room: int, count: TokenCounter) -> list[str]:
     """The lines of a catalog in at most room tokens: the latest blocks one by one, those before
     them together, the oldest ones by the most. No block is left out, unless room is for no line."""
     tiers: list[list[str]] = []
-    left, size = list(found), 1
-    while left:
-        groups = _grouped(left, size)
+    groups = _units(found)
+    while groups:
         texts = [_together(group) for group in groups]
         costs = [count(text) + 1 for text in texts]
         if sum(costs) <= room:
             tiers.append(texts)
             break
         if len(groups) == 1:
-            tiers.append([text] if count(text := _range(left)) + 1 <= room else [])
+            tiers.append([text] if count(text := _range(groups[0])) + 1 <= room else [])
             break
         # The last groups that fit half of the room; the rest is for those before them.
         fitting, used = len(groups), 0
@@ -73,17 +74,32 @@ def lines(found: Sequence[Block], room: int, count: TokenCounter) -> list[str]:
             fitting -= 1
             used += costs[fitting]
         tiers.append(texts[fitting:])
-        left = [block for group in groups[:fitting] for block in group]
+        groups = _merged(groups[:fitting])
         room -= used
-        size *= TOGETHER
     return [text for tier in reversed(tiers) for text in tier]
 
 
-def _grouped(found: Sequence[Block], size: int) -> list[Sequence[Block]]:
-    """The blocks in groups of size, the last one whole."""
-    first = len(found) % size
-    starts = [0, *range(first, len(found), size)] if first else list(range(0, len(found), size))
-    return [found[at:end] for at, end in zip(starts, [*starts[1:], len(found)], strict=True)]
+def _units(found: Sequence[Block]) -> list[Sequence[Block]]:
+    """The blocks, small ones together with those before them: a line costs as much as they do."""
+    ends: list[int] = []
+    tokens = UNIT_TOKENS
+    for at in range(len(found) - 1, -1, -1):
+        if tokens >= UNIT_TOKENS or tokens + found[at].tokens > UNIT_TOKENS_MAX:
+            ends.append(at + 1)
+            tokens = 0
+        tokens += found[at].tokens
+    ends.reverse()
+    return [found[at:end] for at, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def _merged(groups: Sequence[Sequence[Block]]) -> list[Sequence[Block]]:
+    """The groups in groups of TOGETHER, the last one whole."""
+    first = len(groups) % TOGETHER
+    starts = [*([0] if first else []), *range(first, len(groups), TOGETHER)]
+    return [
+        [block for group in groups[at:end] for block in group]
+        for at, end in zip(starts, [*starts[1:], len(groups)], strict=True)
+    ]
 
 
 def line(block: Block) -> str:

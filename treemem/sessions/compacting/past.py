@@ -11,7 +11,8 @@ Tested in tests/sessions/test_past.py.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from treemem import times
@@ -23,7 +24,7 @@ from treemem.sessions.compacting import blocks
 from treemem.sessions.counting import TokenCounter
 from treemem.sessions.values import Block
 from treemem.store import summaries
-from treemem.store.database import Database
+from treemem.store.database import Database, json_list
 from treemem.store.live.private import private_to_others
 from treemem.store.live.sessions import LiveSession
 from treemem.summarize import EXTRACTIVE
@@ -65,6 +66,12 @@ _LEAVES = "SELECT count(*) FROM tree_node WHERE tree_seq = ? AND level = 0"
 _NODE = "SELECT node_seq FROM tree_node WHERE tree_seq = ? AND level = ? AND position = ?"
 
 
+_POSITIONS = """
+SELECT m.id, min(t.position) FROM json_each(:ids) j JOIN message m ON m.id = j.value
+JOIN turn t ON t.message_seq = m.seq WHERE t.session_seq = :session GROUP BY m.id
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Past:
     """What stands for the turns before a boundary. text: "" if there are none. catalog_tokens: of
@@ -104,7 +111,8 @@ def compose(
         said = _statements(database, live.seq, live.source_id, fanout, boundary)
         files = _files_line(database, live.source_seq, int(FILES_SHARE * rooms["past"]), count)
         room = rooms["past"] - (count(files) if files else 0)
-        parts = [_digest_text(said, room, count), files]
+        names = _block_names(database, live.seq, said, found)
+        parts = [_digest_text(said, names, room, count), files]
         points = _open_points(database, live.source_id, rooms["open"], count, visible)
         if points:
             parts.append("Still open:\n" + "\n".join(points))
@@ -205,8 +213,23 @@ def _message_ids_from(database: Database, session_seq: int, boundary: int) -> fr
     return frozenset(row[0] for row in database.rows(sql, (session_seq, boundary)))
 
 
-def _digest_text(said: Sequence[Sequence[Statement]], room: int, count: TokenCounter) -> str:
-    """The statements that matter most, in at most room tokens, by kind and in order."""
+def _block_names(
+    database: Database, session_seq: int, said: Sequence[Sequence[Statement]],
+    found: Sequence[Block],
+) -> dict[str, str]:  # fmt: skip
+    """The ids of the blocks that have the first messages of statements, by those messages' ids."""
+    cited = {one.messages[0].id for part in said for one in part if one.messages}
+    rows = database.rows(_POSITIONS, {"ids": json_list(cited), "session": session_seq})
+    firsts = [block.first for block in found]
+    places = {message_id: bisect_right(firsts, position) - 1 for message_id, position in rows}
+    return {message_id: found[at].id for message_id, at in places.items() if at >= 0}
+
+
+def _digest_text(
+    said: Sequence[Sequence[Statement]], names: Mapping[str, str], room: int, count: TokenCounter
+) -> str:
+    """The statements that matter most, in at most room tokens, by kind and in order. names: of
+    blocks, by message, so that each statement leads to the words around it."""
     every = [one for part in said for one in part]
     telling = [telling_words(one.text) for one in every]
     main = main_words(telling, {one.speaker or "" for one in every})
@@ -219,14 +242,16 @@ def _digest_text(said: Sequence[Sequence[Statement]], room: int, count: TokenCou
                 continue
             weight = GIST_WEIGHT if one.kind == "gist" else one.importance
             weight += RECENCY_WEIGHT * part / max(1, len(said) - 1)
-            offered.append(Offered(one, one.kind, count(_line(one)) + 1, weight, part, place))
+            offered.append(
+                Offered(one, one.kind, count(_line(one, names)) + 1, weight, part, place)
+            )
     distinct = without_repetitions(offered, lambda one: one.text)
     chosen = choose(distinct, room)
     parts = []
     for kind, title in _TITLES:
         of_kind = sorted((one for one in chosen if one.kind == kind), key=lambda one: one.place)
         if of_kind:
-            parts.append("\n".join([f"{title}:", *(_line(one.item) for one in of_kind)]))
+            parts.append("\n".join([f"{title}:", *(_line(one.item, names) for one in of_kind)]))
     return "\n".join(parts)
 
 
@@ -237,14 +262,20 @@ def _is_worth_showing(one: Statement, main: frozenset[str]) -> bool:
     return is_worth_showing(one.kind, one.text, one.origin, one.speaker, main)
 
 
-def _line(one: Statement) -> str:
-    """A statement as a line: its day, its speaker, its words."""
+def _line(one: Statement, names: Mapping[str, str]) -> str:
+    """A statement as a line: its block, its day, its speaker, its words."""
+    name = names.get(one.messages[0].id or "", "") if one.messages else ""
     times_said = [message.sent_at for message in one.messages if message.sent_at]
     moment = times.shown(times_said[0], None) if times_said else None
     day = f"[{moment.date().isoformat()}] " if moment else ""
     speaker = one.speaker or "several"
-    return f"- {day}" + snippets.speech(
-        speaker if speaker in ROLES else label(speaker), " ".join(one.text.split())
+    return (
+        "- "
+        + (f"{name} " if name else "")
+        + day
+        + snippets.speech(
+            speaker if speaker in ROLES else label(speaker), " ".join(one.text.split())
+        )
     )
 
 
