@@ -40,6 +40,13 @@ def test_every_step_in_the_life_of_a_message_names_a_file_that_exists() -> None:
             assert (ROOT / "treemem" / other).exists() or (folder / other).exists(), other
 
 
+def test_the_life_of_a_context_names_files_that_exist() -> None:
+    life = ARCHITECTURE.partition("## The life of a context")[2].partition("\n## ")[0]
+    named = re.findall(r"`(\w+/[\w/]+\.py)`", life)
+    assert len(named) > 8
+    assert [name for name in named if not (ROOT / "treemem" / name).is_file()] == []
+
+
 def test_the_layers_are_those_that_are_checked() -> None:
     checked = (ROOT / ".importlinter").read_text().partition("layers =\n")[2].partition("\n\n")[0]
     shown = ARCHITECTURE.partition("## Layers")[2].split("```\n")[1]

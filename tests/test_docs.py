@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import click
@@ -14,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import treemem
-from tests.helpers import examples
+from tests.helpers import examples, fake_providers
 from treemem import config
 from treemem_cli import reference
 from treemem_cli.main import cli
@@ -41,9 +42,14 @@ def test_python_snippets_run_from_top_to_bottom(
 ) -> None:
     if page.match("how-to/models.md"):  # its snippet pulls a model that the fixture provides
         request.getfixturevalue("models_folder")
+    monkeypatch.setitem(sys.modules, "openai", fake_providers.openai())
+    monkeypatch.setitem(sys.modules, "anthropic", fake_providers.anthropic())
     monkeypatch.chdir(tmp_path)
-    for _, body in _snippets(page, "python"):
-        exec(compile(body, str(page), "exec"), {"__name__": page.stem})
+    names: dict[str, object] = {}
+    for options, body in _snippets(page, "python"):
+        if options != "continuation":
+            names = {"__name__": page.stem}
+        exec(compile(body, str(page), "exec"), names)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_IDS)
