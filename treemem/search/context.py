@@ -127,7 +127,7 @@ class ContextRenderer:
         self._stems = stems
         self._over = over
         self._clock = clock
-        self._is_best_first = order == "score" or (order == "auto" and kind == "narrow")
+        self._is_best_first = order == "score"
         self._excerpts: dict[tuple[int, tuple[Stretch, ...], tuple[Stretch, ...]], str] = {}
 
     def text(self, selection: Selection) -> str:

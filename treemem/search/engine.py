@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 from treemem.digest import reading, scopes
 from treemem.ledger import rulebook
 from treemem.ledger.rulebook import Book
-from treemem.search import intent, packing, scoring, selection, standing, statements
+from treemem.search import intent, packing, scoring, selection, standing, statements, subjects
 from treemem.search.candidates import collect
 from treemem.search.context import Clock, ContextRenderer, MessageCache, Selection
 from treemem.search.packing import Place
-from treemem.search.query import Prepared, Query, prepare, without_pruned_vectors
+from treemem.search.query import Prepared, Query, SearchOrder, prepare, without_pruned_vectors
 from treemem.search.scoring import Candidate, Scored
 from treemem.search.selection import Material
 from treemem.search.standing import RankedRule
 from treemem.search.statements import RankedStatement
+from treemem.search.subjects import Found
 from treemem.search.weights import CROWD_OF_LIST, Weights, fitting
 from treemem.store.database import Database
 from treemem.text import bm25
@@ -68,11 +69,16 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         cache = MessageCache(database, mark_inactive=bool(query.include))
         allowed = _allowed(prepared, scored)
         scored, failure = _reranked(prepared, scored, allowed, weights, cache)
+        words = subjects.named(prepared)
+        is_about = subjects.found(database, words, scored.candidates)
         notes = [*prepared.notes, *_not_in_time(prepared, scored.candidates), *failure]
+        if is_about == "none":
+            notes.append(subjects.note(words))
         stems = bm25.query_stems(prepared.target.words)
         clock = Clock(query.now.tzinfo, is_shown=prepared.is_about_time)
         renderer = ContextRenderer(
-            database, scored, prepared.kind, cache, stems, rules.over, clock, query.order
+            database, scored, prepared.kind, cache, stems, rules.over, clock,
+            _order(query.order, prepared, is_about),
         )  # fmt: skip
         if not prepared.has_words:
             return renderer.result(Selection(), 0, notes)
@@ -87,6 +93,14 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
         return renderer.result(
             chosen, tokens, notes, budget=query.budget_tokens if has_titles else 0
         )
+
+
+def _order(order: SearchOrder, prepared: Prepared, is_about: Found) -> SearchOrder:
+    """The order of passages: if it is left open, the best first, unless the question is broad and
+    names no subject."""
+    if order != "auto":
+        return order
+    return "score" if prepared.kind == "narrow" or is_about == "some" else "time"
 
 
 def _titles_room(budget_tokens: int) -> int:

@@ -25,7 +25,9 @@ _CHOSEN = Phrases(
     ("decided agreed approved", r"""\b(?:it\ (?:is|was|has\ been)|we're|is|are|was|were|been|it's)
         \ (?:now\ |finally\ )?(?:decided|agreed|approved)\b|:\ approved\b|\bapproved\ in\b"""),
     ("approved signed", r"\b(?-i:[A-Z])\w+\ (?:has\ )?(?:approved|signed\ off)\b"),
-    ("decision decided agreed settled approved resolved", r"""^\W*(?:(?:final\ )?decision|decided
+    ("decision decided agreed settled approved resolved", r"""^\W*(?:(?:ok|okay|so|well|right
+        |alright|all\ right|great|good|fine|yes|yep|then|and)\b\W+){0,2}
+        (?:(?:final\ )?decision|decided
         |agreed|settled|approved|resolved)\b[^.:,]{0,40}[:,]\ \S"""),
     ("plan", r"\bthe\ plan\ is\ (?:to|that)\b"),
     ("ahead final", r"\bgo\ ahead\ with\b|\bfinal\ (?:answer|choice|decision)\ is\b"),
