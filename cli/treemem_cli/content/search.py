@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 MODES = ("auto", "verbatim", "summary")
 ORDERS = ("auto", "time", "score")
 INCLUDES = ("abandoned", "injected")
+# Lines of a passage on a terminal, and those shown before and after a line that matches.
+LINES_MAX, LINES_AROUND = 16, 2
 # The kinds of question that are answered from summaries, in words; "narrow" is not one of them.
 QUESTION_KINDS = {
     "about": "what something is about",
@@ -128,7 +132,8 @@ def search_command(
     the nodes from the root down to it; treemem node show and treemem node expand take their ids.
     Below that are the file and the line of the best message, and the command that continues the
     session in its own tool; treemem open and treemem resume take the number of a passage. A passage
-    of the same source as the one before has only its line. "…" marks omitted text. Broad
+    of the same source as the one before has only its line. "…" marks omitted text; of a long
+    passage, a terminal shows the lines that match, and with --full all of them. Broad
     questions ("what did we decide", "what is still open") are answered from the summaries first.
     Time words in the query ("last week") limit the search.
 
@@ -155,7 +160,7 @@ def search_command(
     elif plain:
         _print_rows(result)
     else:
-        _print(result, query, explain=explain, fts=fts)
+        _print(result, query, explain=explain, fts=fts, full=full)
         note(NOTHING_STORED if is_empty else _summary(result))
     if not result.passages:
         context.exit(1)
@@ -184,7 +189,7 @@ def _print_rows(result: SearchResult) -> None:
     table.print(plain=True)
 
 
-def _print(result: SearchResult, query: str, *, explain: bool, fts: bool) -> None:
+def _print(result: SearchResult, query: str, *, explain: bool, fts: bool, full: bool) -> None:
     from treemem_cli.content import tool_input
     from treemem_cli.render import Indented, Pipe, safe, text_screen
 
@@ -203,10 +208,39 @@ def _print(result: SearchResult, query: str, *, explain: bool, fts: bool) -> Non
         if isinstance(screen, Pipe):
             screen.print(safe(text) + "\n")
         else:
-            screen.print(Indented(_marked(safe(text), query, fts=fts)))
+            shown = safe(text) if full else shortened(safe(text), query, fts=fts)
+            screen.print(Indented(_marked(shown, query, fts=fts)))
             screen.print()
         if explain:
             _print_scores(passage)
+
+
+def shortened(text: str, query: str, *, fts: bool) -> str:
+    """The words of a passage for a screen: all of a short one, of a long one its first line and
+    those around the words that match, with the number of the lines that are left out.
+    """
+    from treemem import matching_words
+
+    lines = text.splitlines()
+    if len(lines) <= LINES_MAX:
+        return text
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    kept = {0}
+    for start, _ in matching_words(text, query, fts=fts):
+        at = bisect_right(starts, start) - 1
+        around = range(max(0, at - LINES_AROUND), min(len(lines), at + LINES_AROUND + 1))
+        if len(kept.union(around)) <= LINES_MAX:
+            kept.update(around)
+    if len(kept) == 1:
+        kept.update(range(LINES_MAX))
+    shown: list[str] = []
+    for is_kept, group in groupby(range(len(lines)), lambda at: at in kept):
+        numbers = list(group)
+        if is_kept or len(numbers) == 1:
+            shown += [lines[at] for at in numbers]
+        else:
+            shown.append(f"… {len(numbers)} lines (--full)")
+    return "\n".join(shown)
 
 
 def _marked(text: str, query: str, *, fts: bool) -> Text:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.helpers.command_line import run, run_json
 from treemem import Memory, Message
+from treemem_cli.content.search import LINES_MAX, shortened
 
 
 @pytest.fixture
@@ -312,3 +313,15 @@ def test_a_source_is_named_once_by_passages_that_follow_each_other(tmp_path: Pat
             " the same source" if line is None else f" the same source, line {line}"
         )
         assert number > 1 or f"{log}'{'' if line is None else f':{line}'}\n" in shown
+
+
+def test_of_a_long_passage_a_terminal_shows_the_lines_that_match() -> None:
+    text = "\n".join(["Ana: hello", *["code"] * 40, "a kiln", *["code"] * 40])
+    shown = shortened(text, "kiln", fts=False).splitlines()
+    assert shown == ["Ana: hello", "… 38 lines (--full)", "code", "code", "a kiln", "code", "code",
+                     "… 38 lines (--full)"]  # fmt: skip
+    assert shortened("one\ntwo", "kiln", fts=False) == "one\ntwo"
+    no_match = shortened("\n".join(["code"] * 90), "kiln", fts=False).splitlines()
+    assert no_match == ["code"] * LINES_MAX + [f"… {90 - LINES_MAX} lines (--full)"]
+    everywhere = shortened("\n".join(["a kiln"] * 90), "kiln", fts=False).splitlines()
+    assert len(everywhere) <= LINES_MAX + 1
