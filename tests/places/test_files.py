@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
-from treemem import Memory, Place
+import pytest
+
+from treemem import Memory, NotFoundError, Place
 from treemem.importers import IMPORTERS
 from treemem.importers.common.base import Importer
 from treemem.places import files
@@ -80,8 +83,9 @@ def test_a_message_of_opencode_is_in_its_own_file(memory: Memory, tmp_path: Path
         )
 
 
-def turn(role: str, text: str) -> dict[str, Any]:
-    return {"role": role, "content": [{"type": "text", "text": text}], "ts": 1_760_000_000_000}
+def turn(role: str, text: str, number: int = 0) -> dict[str, Any]:
+    time = 1_760_000_000_000 + 1_000 * number
+    return {"role": role, "content": [{"type": "text", "text": text}], "ts": time}
 
 
 def test_a_message_of_two_files_of_a_task_is_in_the_right_one_or_in_none(
@@ -97,6 +101,60 @@ def test_a_message_of_two_files_of_a_task_is_in_the_right_one_or_in_none(
     assert place(memory, "walrus pool").path == str(path)
     path.write_text("[]")
     assert place(memory, "walrus pool").line is None
+
+
+def test_a_task_that_has_grown_is_opened_in_its_history_not_in_the_copy_of_the_window(
+    memory: Memory, tmp_path: Path
+) -> None:
+    task = tmp_path / "1760000000000"
+    texts = ["<task>Feed the walrus in the pool.</task>", "hello", "thanks", "hello", "The end."]
+    for stored in (3, 5):
+        told = list(enumerate(texts[:stored]))
+        history = [turn("user", text, number) for number, text in told]
+        window = [{"ts": 1_760_000_000_000 + number, "type": "say", "say": "text", "text": text}
+                  for number, text in told]  # fmt: skip
+        path = written(task / "api_conversation_history.json", history)
+        written(task / "ui_messages.json", window)
+        memory.ingest([task])
+    for word in ("walrus", "thanks", "end"):
+        found = place(memory, word)
+        assert (found.path, word in at(found)) == (str(path), True)
+    # Two messages have the same word. The file is known, and the line if there is only one.
+    location = memory.places.find(messages_with(memory, "hello")[0])
+    assert (location.place.path, location.place.line) == (str(path), None)
+    path.write_text(json.dumps(json.loads(path.read_text())))
+    assert memory.places.find(location.message_id or "").place.line == 1
+
+
+def messages_with(memory: Memory, text: str) -> list[str]:
+    (view,) = memory.sources()
+    return [one.id or "" for one in memory.messages(view.source.id) if one.text == text]
+
+
+def test_a_message_of_an_archived_channel_is_in_no_member_rather_than_in_that_of_another_day(
+    memory: Memory, tmp_path: Path
+) -> None:
+    export = tmp_path / "export.zip"
+    with zipfile.ZipFile(export, "w") as archive:
+        users = [{"id": "U1", "team_id": "T1", "name": "ana", "profile": {}}]
+        channels = [{"id": "C1", "name": "dev", "created": 1, "members": ["U1"]}]
+        archive.writestr("users.json", json.dumps(users))
+        archive.writestr("channels.json", json.dumps(channels))
+        for day, words in enumerate(("The walrus sleeps.", "The heron stands."), 1):
+            ts = f"{1_704_067_200 + 86_400 * day}.000100"
+            archive.writestr(f"dev/2024-01-0{day + 1}.json", json.dumps([said(ts, words)]))
+    memory.ingest([export])
+    found = place(memory, "heron")
+    assert (found.path, found.line) == (None, None)
+    (view,) = memory.sources()
+    location = memory.places.find(messages_with(memory, "The heron stands.")[0])
+    with pytest.raises(NotFoundError) as error:
+        memory.places.log_path(location)
+    assert view.source.origin == f"{export}!dev/2024-01-02.json"
+    assert f"One of them is {view.source.origin}." in str(error.value)
+    assert "has no log file" not in str(error.value)
+    # The source itself still has the first file that it was read from.
+    assert memory.places.find(view.source.id).place.path == view.source.origin
 
 
 def chat(*texts: str) -> str:

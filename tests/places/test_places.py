@@ -63,6 +63,33 @@ def test_every_message_of_the_demo_log_is_found(demo: Memory) -> None:
         assert said_in(texts[line - 1]) == message.external_id
 
 
+def test_the_messages_of_a_passage_have_the_session_of_its_source(demo: Memory) -> None:
+    demo.append("chat/1", [Message(text="Late fees are high.", session="s1"),
+                           Message(text="Which late fees?")])  # fmt: skip
+    passages = {one.source_id: one for one in demo.search("which late fees?").passages}
+    assert [one.session for one in passages["chat/1"].messages] == ["s1", None]
+    assert {one.session for one in passages[f"claude-code/{SESSION}"].messages} == {SESSION}
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (b'[{"text": "hello"}]', 1),
+        (b'{"a": "b",\n "text": "hello"}', 2),
+        (b'{"hello":\n "x"}', None),  # a key
+        (b'hello\n', None),  # part of anything
+        (b'["hello", "hello"]', 1),
+        (b'["hello",\n "hello"]', None),
+        (b'{"text": "hello", "ts": 9}\n{"text": "hello", "ts": 1760000000200}', 2),
+        (b'{"text": "hello", "ts": 9}\n{"text": "hello", "at": "2025-10-09T08:53:20.2"}', 2),
+    ],
+)  # fmt: skip
+def test_a_short_message_is_found_as_a_whole_string(data: bytes, line: int | None) -> None:
+    message = Message(text="hello", sent_at="2025-10-09T08:53:20.200000+00:00")
+    assert lines.line_of(message, data) == line
+    assert lines.has_text(message, data) == (b'"hello"' in data)
+
+
 def test_messages_of_a_caller_have_a_place_without_a_file(memory: Memory) -> None:
     memory.append("chat/1", [Message(text="walrus", session="s1")])
     (passage,) = memory.places.with_lines(memory.search("walrus")).passages

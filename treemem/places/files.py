@@ -34,6 +34,8 @@ _HEAD_BYTES = 4_096
 COMPANION_FORMATS = frozenset(
     {"chatgpt", "cline", "cursor", "irc", "llm", "messenger", "opencode", "slack"}
 )
+# Those of them whose messages are in the several files. In an archive, these are not read again.
+_FORMATS_OF_PARTS = frozenset({"irc", "messenger", "opencode", "slack"})
 
 _FORMAT = "SELECT format FROM source WHERE id = ?"
 # Whether two files, or two states of one, had messages of a source; its id is given in quotes.
@@ -56,35 +58,41 @@ class LineFinder:
         """The place with the file and the line of a message of a source. Raises nothing.
 
         span: the characters of the message whose line is meant, where the file has its text."""
-        if place.path is None or not is_known(place.path) or not is_text(on_disk(place.path)):
+        if place.path is None:
+            return place
+        if "!" in place.path and not on_disk(place.path).exists():
+            is_one = str(self._database.value(_FORMAT, (source_id,))) not in _FORMATS_OF_PARTS
+            return place if is_one else replace(place, path=None)
+        if not is_known(place.path) or not is_text(on_disk(place.path)):
             return place
         first = self._content(place.path)
         if first is not None and (line := lines.line_by_id(message, first, span)) is not None:
             return replace(place, line=line)
-        others = self._others(place.path, source_id)
-        if not others:
-            line = None if first is None else lines.line_by_text(message, first, span)
-            return replace(place, line=line)
-        return self._among([place.path, *others], place, message, span)
+        name = str(self._database.value(_FORMAT, (source_id,)))
+        others = self._others(place.path, source_id, name)
+        path, *others = _not_retold([place.path, *others], name) if others else [place.path]
+        if others:
+            return self._among([path, *others], place, message, span)
+        data = self._content(path)
+        line = None if data is None else lines.line_by_text(message, data, span)
+        return replace(place, path=path, line=line)
 
     def _among(self, paths: list[str], place: Place, message: Message, span: Span) -> Place:
         """The place in that of several files which has the message's id, or alone has its text."""
-        found: list[tuple[str, int]] = []
+        found: list[tuple[str | None, int | None]] = []
         for path in paths:
             data = self._content(path)
             if data is None:  # not read, so it cannot be ruled out
-                found.append(("", 0))
+                found.append((None, None))
             elif (line := lines.line_by_id(message, data, span)) is not None:
                 return replace(place, path=path, line=line)
-            elif (line := lines.line_by_text(message, data, span)) is not None:
-                found.append((path, line))
-        if len(found) == 1 and found[0][0]:
-            return replace(place, path=found[0][0], line=found[0][1])
-        return replace(place, path=None, line=None)
+            elif lines.has_text(message, data):
+                found.append((path, lines.line_by_text(message, data, span)))
+        found_path, line = found[0] if len(found) == 1 else (None, None)
+        return replace(place, path=found_path, line=line)
 
-    def _others(self, path: str, source_id: str) -> list[str]:
-        """The other files that may have messages of a source."""
-        name = str(self._database.value(_FORMAT, (source_id,)))
+    def _others(self, path: str, source_id: str, name: str) -> list[str]:
+        """The other files that may have messages of a source. name: its format."""
         paths = list(map(Path, self._read_beside(path, source_id, name)))
         if name in COMPANION_FORMATS:
             from treemem import importers
@@ -125,6 +133,17 @@ class LineFinder:
             self._contents[path] = data = _read(on_disk(path), self._left)
             self._left -= len(data or b"")
         return self._contents[path]
+
+
+def _not_retold(paths: list[str], name: str) -> list[str]:
+    """Those of several files of a format that do not only tell again what another one has."""
+    from treemem import importers
+    from treemem.importers.common.base import LogFile
+
+    with contextlib.suppress(TreememError, OSError):
+        importer = importers.by_name(name)
+        return [path for path in paths if not importer.retells(LogFile(path, on_disk(path)))]
+    return paths
 
 
 def is_known(path: str) -> bool:

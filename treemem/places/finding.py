@@ -47,6 +47,7 @@ WHERE ls.node_seq = (SELECT node FROM down ORDER BY depth DESC LIMIT 1)
 ORDER BY ls.ordinal LIMIT 1
 """
 _SOURCE = "SELECT 1 FROM source WHERE id = ?"
+_ORIGIN = "SELECT origin FROM source WHERE id = ?"
 _SOURCE_IDS = "SELECT id FROM source ORDER BY seq"
 # What a name may be that of.
 _NAMED = "message, node, source or session"
@@ -107,7 +108,7 @@ class Places:
         known, is gone, or is not a text file."""
         path = location.place.path
         if path is None:
-            reason = f"{location.source_id} has no log file that is known."
+            reason = self._without_path(location.source_id)
         elif is_known(path) and is_text(on_disk(path)):
             return on_disk(path)
         elif "!" in path and Path(path.partition("!")[0]).is_file():
@@ -119,6 +120,16 @@ class Places:
         else:
             reason = f"{path} does not exist any more."
         raise NotFoundError(reason, hint=stored(location))
+
+    def _without_path(self, source_id: str) -> str:
+        with self._database.reading():
+            origin = self._database.value(_ORIGIN, (source_id,))
+        if origin is None:
+            return f"{source_id} has no log file that is known."
+        return (
+            f"{source_id} is in several files, and in which of them the message is is not known "
+            f"for sure. One of them is {origin}."
+        )
 
     def resume_command(self, location: Location) -> str:
         """Returns the command for a shell that continues the session of a place in its own tool.

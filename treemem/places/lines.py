@@ -8,9 +8,11 @@ Tested in tests/places/test_places.py.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from treemem.patterns import lazy_regex
 from treemem.types import Message
@@ -24,6 +26,8 @@ LINE_CHARS = 160
 LINE_CHARS_MIN = 12
 # Between pieces that a log has word for word: it has no markers of secrets and of tools.
 _BREAKS = lazy_regex(r"[\r\n]+|\[(?:redacted|tool use): [^\]\n]*\]")
+# A shorter form of a time, in a log, may be something else.
+_TIME_CHARS_MIN = 10
 # How often a text may occur in a file before the search is given up.
 _OCCURRENCES_MAX = 50
 # The bytes on each side of a known place of a message in which a part of it is looked for. Between
@@ -31,6 +35,7 @@ _OCCURRENCES_MAX = 50
 REACH_BYTES = 256 << 10
 # The bytes before an id that may hold its key.
 _KEY_BYTES = 40
+_IS_KEY = lazy_regex(rb"\s*:")
 _BLANKS = lazy_regex(rb"[ \t]+")
 _OWN_KEYS = lazy_regex(rb'"(?:uuid|_?id|ts)"\s*:\s*$', re.IGNORECASE)
 _CALL_KEYS = lazy_regex(rb'"(?:id|(?:tool_?)?call_?id|tool_?use_?id)"\s*:\s*$', re.IGNORECASE)
@@ -64,13 +69,33 @@ def line_by_text(message: Message, data: bytes, span: Span = (0, 0)) -> int | No
     """The line with a part of the message, if that occurs once, or once together with the message's
     time; else the one that is where it should be, if the message is found so. Another file may have
     the same words."""
-    text, time = message.text[slice(*span)], str(message.sent_at or "")[:19]
-    at = _by_text(text, time, data)
-    if at is None and (at := _by_text(message.text, time, data)) is not None:
+    text, times = message.text[slice(*span)], _times(str(message.sent_at or ""))
+    at = _by_text(text, times, data)
+    if at is None and (at := _by_text(message.text, times, data)) is not None:
         part, whole = _longest(text), _longest(message.text)
         distance = message.text.find(part, span[0]) - message.text.find(whole)
         at = _nearest(data, _forms(part), at, distance)
     return _line(data, at)
+
+
+def has_text(message: Message, data: bytes) -> bool:
+    """Whether a log has the longest line of a message, or all of a short one, perhaps several
+    times."""
+    longest = _longest(message.text)
+    is_short = len(longest) < LINE_CHARS_MIN
+    forms = _strings(message.text.strip()) if is_short else _forms(longest)
+    return any(form in data for form in forms)
+
+
+def _times(sent_at: str) -> list[bytes]:
+    """How the time of a message may begin in a log: as it is stored, or as seconds since 1970,
+    which those in milliseconds begin with."""
+    forms = [sent_at[:19]]
+    with contextlib.suppress(ValueError, OverflowError):
+        moment = datetime.fromisoformat(sent_at)
+        if moment.tzinfo is not None:
+            forms.append(str(int(moment.timestamp())))
+    return [form.encode("utf-8", "replace") for form in forms if len(form) >= _TIME_CHARS_MIN]
 
 
 def _line(data: bytes, at: int | None) -> int | None:
@@ -103,19 +128,25 @@ def _after_key(data: bytes, name: str, keys: re.Pattern[bytes]) -> Iterator[int]
             yield at
 
 
-def _by_text(text: str, sent_at: str, data: bytes) -> int | None:
+def _by_text(text: str, times: list[bytes], data: bytes) -> int | None:
     longest = _longest(text)
-    time = sent_at.encode("utf-8", "replace")
     if len(longest) < LINE_CHARS_MIN:
-        return _short(text.strip(), time, data)
+        return _short(text.strip(), times, data)
     for form in _forms(longest):
         places = list(_occurrences(data, form))
-        if len(places) == 1:
-            return places[0]
-        for at in places if time else ():
-            if time in _line_around(data, at):  # of two, both are the message
+        if (only := _of_one_line(places, data)) is not None:
+            return only
+        for at in places:  # of two, both are the message
+            if any(time in _line_around(data, at) for time in times):
                 return at
     return None
+
+
+def _of_one_line(places: list[int], data: bytes) -> int | None:
+    """The first of the places of a text, if there is no other or all are in one line."""
+    if not 0 < len(places) < _OCCURRENCES_MAX or data.find(b"\n", places[0], places[-1]) >= 0:
+        return None
+    return places[0]
 
 
 def _longest(text: str) -> str:
@@ -156,15 +187,26 @@ def _nearest(data: bytes, forms: Iterable[bytes], at: int, distance: int = 0) ->
     return min(places, key=lambda place: abs(place - at - distance), default=at)
 
 
-def _short(text: str, time: bytes, data: bytes) -> int | None:
-    """Where a short text is as a whole JSON string, in a line with the message's time."""
-    forms = {json.dumps(text, ensure_ascii=False).encode("utf-8", "replace"),
-             json.dumps(text).encode()}  # fmt: skip
-    for at in _occurrences(data, time) if time and text else ():
-        line = _line_around(data, at)
-        if any(form in line for form in forms):
-            return at
+def _short(text: str, times: list[bytes], data: bytes) -> int | None:
+    """Where a short text is as a whole JSON string: in a line with the message's time, or once."""
+    forms = _strings(text)
+    for time in times if forms else ():
+        for at in _occurrences(data, time):
+            line = _line_around(data, at)
+            if any(form in line for form in forms):
+                return at
+    for form in forms:
+        places = [at for at in _occurrences(data, form)
+                  if not _IS_KEY.match(data, at + len(form))]  # fmt: skip
+        if (only := _of_one_line(places, data)) is not None:
+            return only
     return None
+
+
+def _strings(text: str) -> list[bytes]:
+    """What a text looks like as a whole string of JSON; nothing for an empty one."""
+    forms = (json.dumps(text, ensure_ascii=False), json.dumps(text))
+    return [form.encode("utf-8", "replace") for form in dict.fromkeys(forms) if text]
 
 
 def _occurrences(data: bytes, part: bytes) -> Iterator[int]:

@@ -327,6 +327,7 @@ class ContextRenderer:
         of_message = (candidates[index].message_seq for index in indexes)
         seqs = list(dict.fromkeys([*of_message, *group.cited]))
         read = self._cache.read(seqs)
+        sessions = messages.sessions_of(self._database, candidates[best].source_seq, seqs)
         text = group.text(number)
         return Passage(
             text=text,
@@ -335,7 +336,7 @@ class ContextRenderer:
             source_id=source_id,
             node_id=breadcrumb[-1] if breadcrumb else None,
             breadcrumb=breadcrumb,
-            messages=tuple(read[seq] for seq in seqs),
+            messages=tuple(replace(read[seq], session=sessions.get(seq)) for seq in seqs),
             explanation=tuple(map(self._explained, indexes)),
             place=resuming.place_of(
                 self._database, candidates[best].source_seq, candidates[best].message_seq

@@ -349,6 +349,10 @@ SPEAKER = "coalesce(nullif(m.author, ''), m.role)"
 _MESSAGES_BY_SEQ = f"SELECT m.seq, {COLUMNS} FROM message m WHERE m.seq IN ({{marks}})"  # noqa: S608
 
 _ALL = f"SELECT m.seq, {COLUMNS} FROM message m WHERE m.seq > ? ORDER BY m.seq LIMIT ?"  # noqa: S608
+_SESSIONS = """
+SELECT message_seq, session FROM source_message
+WHERE source_seq = ? AND session IS NOT NULL AND message_seq IN ({marks})
+"""
 _NO_HISTORY = """
 SELECT message_seq FROM source_message WHERE message_seq IN ({marks})
 GROUP BY message_seq HAVING max(state = 'active') = 0
@@ -403,6 +407,12 @@ def all_messages(database: Database) -> Iterator[tuple[int, Message]]:
 def of_no_history(database: Database, seqs: Iterable[int]) -> list[int]:
     """The row numbers of the messages that are abandoned or replaced in all of their sources."""
     return [row[0] for row in _chunked(database, _NO_HISTORY, list(seqs))]
+
+
+def sessions_of(database: Database, source_seq: int, seqs: Iterable[int]) -> dict[int, str]:
+    """The sessions of messages in a source, by row number; without those that have none there."""
+    rows = _chunked(database, _SESSIONS, list(seqs), (), (source_seq,))
+    return {seq: str(session) for seq, session in rows}
 
 
 class Member(NamedTuple):

@@ -48,8 +48,8 @@ def open_command(context: click.Context, name: str, only_print: bool, as_json: b
         return
     if line is None and location.message_id is not None:
         note(
-            f"The message is not found in {path}; it may have changed. The message is stored: "
-            f"treemem message show {location.message_id[:12]}"
+            f"The line of the message is not found for sure in {path}, which may have changed. The "
+            f"message is stored: treemem message show {location.message_id[:12]}"
         )
     editor.run(program, path, line)
 

@@ -159,7 +159,7 @@ def test_a_log_that_has_changed_is_opened_with_a_note(log: Path, recorder: Path)
     log.write_text("Nothing is left.")
     result = run("open", "1")
     assert result.exit_code == 0
-    assert f"The message is not found in {log}; it may have changed." in result.stderr
+    assert f"is not found for sure in {log}, which may have changed." in result.stderr
     assert json.loads(recorder.read_text()) == ["-R", str(log)]
 
 

@@ -79,7 +79,7 @@ class Cline(Importer):
             project=_project(file),
         )
         speech, window = Speech(has_ids=task.is_session), Window()
-        is_told = file.neighbour(HISTORY) is not None and file.name != HISTORY
+        is_told = self.retells(file)
         for member in read_members(file):
             if isinstance(member, Skipped):
                 yield member
@@ -102,6 +102,10 @@ class Cline(Importer):
         settings = file.neighbour(file.name.replace(_MESSAGES_SUFFIX, ".json"))
         beside = (settings, file.neighbour(_TASK_SETTINGS))
         return [other for other in beside if other is not None and other.name != file.name]
+
+    def retells(self, file: LogFile) -> bool:
+        """Whether it is the chat window's copy of a history beside it."""
+        return file.name != HISTORY and file.neighbour(HISTORY) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,3 +220,8 @@ class Importer(ABC):
         """Other files that read() depends on; a change in one causes the file to be read again."""
         del file
         return ()
+
+    def retells(self, file: LogFile) -> bool:
+        """Whether the file only tells again what a file beside it has, so no message is from it."""
+        del file
+        return False
