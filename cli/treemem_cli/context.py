@@ -27,13 +27,15 @@ if TYPE_CHECKING:
 
 
 def open_memory(
-    context: click.Context, *, create: bool = False, with_lasting: bool = False
-) -> Memory:
+    context: click.Context, *, create: bool = False, with_lasting: bool = False,
+    agent: str | None = None,
+) -> Memory:  # fmt: skip
     """Opens the memory that --db names, and prints its notices on stderr, new ones at the end.
 
     create: create the file if it is missing. Only commands that store something do; a wrong path
     must not look like an empty memory. with_lasting: also notices of what lasts, such as that
-    others may read the file, which is else said once, when the file is created.
+    others may read the file, which is else said once, when the file is created. agent: as in
+    Memory.open.
     """
     from treemem import DatabaseError, Memory, default_database_path
 
@@ -42,7 +44,7 @@ def open_memory(
     is_new = not path.exists()
     if is_new and given is None and not create:
         raise DatabaseError(f"{NOTHING_STORED} {path} does not exist.")
-    memory = Memory.open(given, must_exist=not create)
+    memory = Memory.open(given, must_exist=not create, agent=agent)
     printed = memory.notices
     for notice in printed:
         if with_lasting or is_new or not is_lasting(notice):

@@ -47,6 +47,7 @@ COMMANDS = {
     "embed": ("models.embed", "Compute the vectors for search by meaning."),
     "usage": ("models.usage", "Show what model calls have cost."),
     "job": ("models.job", "List, retry and cancel queued jobs."),
+    "mcp": ("mcp.server", "Serve the memory to assistants by the Model Context Protocol."),
     "redact": ("upkeep.redact", "Show and change what counts as a secret."),
     "scrub": ("upkeep.scrub", "Remove secrets from stored data."),
     "model": ("models.model", "Download models and choose which to use."),

@@ -14,7 +14,6 @@ from datetime import UTC, datetime, tzinfo
 from itertools import chain, groupby
 
 from treemem.digest import reading
-from treemem.origins.spans import spans_of, weakest
 from treemem.patterns import lazy_regex
 from treemem.places import resuming
 from treemem.search import intent, snippets, standing
@@ -22,6 +21,7 @@ from treemem.search.intent import QuestionKind
 from treemem.search.query import SearchOrder
 from treemem.search.scoring import Candidate, CandidatePlace, Scored
 from treemem.search.snippets import Line, Stretch
+from treemem.search.speakers import name_of, speaker_of
 from treemem.search.standing import RankedRule
 from treemem.search.statements import RankedStatement
 from treemem.store import messages
@@ -205,7 +205,7 @@ class ContextRenderer:
         message = self._cache.read([cited])[cited]
         speaker = statement.speaker or message.speaker
         if speaker == message.speaker:
-            return snippets.speech(_name(message), statement.text)
+            return snippets.speech(name_of(message), statement.text)
         is_origin = speaker in ORIGINS
         return snippets.speech(speaker if is_origin else label(speaker), statement.text)
 
@@ -262,7 +262,7 @@ class ContextRenderer:
         message = self._message(parts[0])
         cut = [index for index in indexes if index in limits]
         is_over = (parts[0].message_seq, message.text.strip()) in self._over
-        speaker = _speaker(_with_short_name(message) if cut else message, is_over=is_over)
+        speaker = speaker_of(_with_short_name(message) if cut else message, is_over=is_over)
         exact = [self._shortened(index, limits[index], speaker) for index in cut]
         if parts[0].is_whole and not exact:
             text = message.text
@@ -399,47 +399,6 @@ def _with_title(passage: Passage, group: _Group, text: str) -> Passage:
     if text == passage.text:
         return replace(passage, title=group.title)
     return replace(passage, title=group.title, text=text, tokens=count_by_lines(text))
-
-
-def _speaker(message: Message, *, is_over: bool = False) -> str:
-    """The speaker, with marks for a message that is in no history, was not really said, or whose
-    words are not the speaker's own. is_over: it is a rule that was taken back or dropped.
-
-    Example:
-        >>> _speaker(Message("user", kind="injected")), _speaker(Message("user", active=False))
-        ('user (injected)', 'user (abandoned)')
-    """
-    marks = [*([] if message.kind == "said" else [message.kind]),
-             *([] if message.active else ["abandoned"]), *_thinking(message),
-             *_foreign_origin(message),
-             *(["not in force"] if is_over else [])]  # fmt: skip
-    return f"{_name(message)} ({', '.join(marks)})" if marks else _name(message)
-
-
-def _name(message: Message) -> str:
-    """The author's name, or the role if there is none or it is the name."""
-    return label(message.author) if message.author not in (None, "", message.role) else message.role
-
-
-def _thinking(message: Message) -> list[str]:
-    """A mark if nothing of a message was said, but only thought."""
-    thought = [part for part in message.parts if part.kind == "thinking"]
-    said = message.text
-    for part in sorted(thought, key=lambda part: -part.start):
-        said = said[: part.start] + said[part.end :]
-    return ["thinking"] if thought and not said.strip() else []
-
-
-def _foreign_origin(message: Message) -> list[str]:
-    """Which of a user's words are not typed: the weakest origin, with "partly" if others are."""
-    if message.role != "user" or message.kind != "said":
-        return []
-    origins = {span.origin for span in spans_of(message)
-               if message.text[span.start : span.end].strip()}  # fmt: skip
-    foreign = origins - {"typed"}
-    if not foreign:
-        return []
-    return [f"partly {weakest(foreign)}" if "typed" in origins else weakest(foreign)]
 
 
 def _with_short_name(message: Message) -> Message:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from treemem.origins.marking import mark
 from treemem.search.engine import search
 from treemem.search.query import BUDGET_MIN, Query
-from treemem.sessions.compacting.past import fenced
 from treemem.sessions.counting import TokenCounter
 from treemem.sessions.values import Pins
 from treemem.sessions.window import Attachment, ShownTurn
 from treemem.store.database import Database
 from treemem.text import bm25
+from treemem.text.labels import fenced
 from treemem.text.sentences import split_sentences
 from treemem.types import Message, SearchResult
 

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 
 from treemem.sessions import shapes
 from treemem.sessions.budget import Budget
-from treemem.sessions.compacting.past import fenced
 from treemem.sessions.counting import TokenCounter
 from treemem.sessions.shapes import Shape, Turn
 from treemem.sessions.state import State
 from treemem.sessions.values import Block, Compaction, Context
 from treemem.store.live.turns import StoredTurn
-from treemem.text.labels import flat
+from treemem.text.labels import fenced, flat
 
 
 def context_of(

@@ -1,11 +1,12 @@
-"""Makes names and quotations of untrusted text safe to stand inside a line of ours.
+"""Makes names and quotations of untrusted text safe to stand inside a text of ours.
 
-Pure. No name can be taken for a role or for a part of the layout, and no quotation can end itself
-or begin a line.
+Pure. No name can be taken for a role or for a part of the layout, no quotation can end itself or
+begin a line, and no text can end the fence around it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 
 import orjson
@@ -100,3 +101,15 @@ def quoted(text: str, chars: int) -> str:
         "“Call it 'late'”"
     """
     return f"“{clipped(text, chars).translate(_INNER_QUOTES)}”"
+
+
+def fenced(name: str, note: str, text: str) -> str:
+    """A text from logs between two marks that nothing in it can imitate, since they contain a hash
+    of it.
+
+    Example:
+        >>> fenced("memory", "a record", "Ship it.").splitlines()[1]
+        'Ship it.'
+    """
+    mark = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4).hexdigest()
+    return f"<{name} {mark}: {note}>\n{text}\n</{name} {mark}>"

@@ -13,14 +13,13 @@ from treemem.errors import UsageError
 from treemem.search import statements
 from treemem.sessions import shapes
 from treemem.sessions.compacting import blocks
-from treemem.sessions.compacting.past import fenced
 from treemem.sessions.state import State
 from treemem.sessions.values import Fold, Folded
 from treemem.store import messages
 from treemem.store.database import Database
 from treemem.store.live import turns
 from treemem.store.live.turns import FoldRow, StoredTurn
-from treemem.text.labels import clipped, flat
+from treemem.text.labels import clipped, fenced, flat
 
 # The most statements of each kind and files, and characters of the outcome.
 STATEMENTS_MAX, FILES_MAX, OUTCOME_CHARS = 8, 20, 600

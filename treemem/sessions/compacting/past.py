@@ -10,7 +10,6 @@ Tested in tests/sessions/test_past.py.
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ from treemem.summarize.choosing import (
     telling_words,
     without_repetitions,
 )
-from treemem.text.labels import clipped, label
+from treemem.text.labels import clipped, fenced, label
 from treemem.tree import builder
 from treemem.types import ROLES, Entry, EntryKind, Scope, Statement, StatementKind
 
@@ -80,13 +79,6 @@ class Past:
     text: str = ""
     catalog_tokens: int = 0
     open_texts: tuple[str, ...] = ()
-
-
-def fenced(name: str, note: str, text: str) -> str:
-    """A text from logs between two marks that nothing in it can imitate, since they contain a hash
-    of it."""
-    mark = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4).hexdigest()
-    return f"<{name} {mark}: {note}>\n{text}\n</{name} {mark}>"
 
 
 def compose(
