@@ -1,4 +1,4 @@
-"""treemem mcp: serves the memory to assistants.
+"""treemem mcp: serves the memory to assistants, and is put into their configuration.
 
 Tested in tests/cli/mcp/test_server.py.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treemem_cli.context import note, open_memory
+from treemem_cli.mcp.install import install_client, uninstall_client
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 PORT = 8641
 WAITING = (
     "Waiting for an assistant's program on standard input. It starts this command itself once it "
-    "is configured to. Ctrl-C stops."
+    "is told to: treemem mcp install --help. Ctrl-C stops."
 )
 
 
-@click.command("mcp")
+@click.group("mcp", invoke_without_command=True)
 @click.option("--write", is_flag=True, help="Let assistants remember and pin, too.")
 @click.option("--agent", metavar="NAME",
               help="Read as this agent, without what others keep to themselves.")  # fmt: skip
@@ -48,17 +49,22 @@ def mcp_command(
 ) -> None:
     """Serve the memory to assistants by the Model Context Protocol.
 
-    An assistant's program starts this command and speaks to it over standard input and output.
-    Assistants can only read unless you give --write. Needs the package mcp.
+    An assistant's program starts this command and speaks to it over standard input and output;
+    "treemem mcp install" tells it to. Assistants can only read unless you give --write. Needs the
+    package mcp.
 
     \b
     Example:
-      treemem mcp
+      treemem mcp install claude-code --print
       treemem mcp --http --port 8641
     """
     given = {"--host": host, "--port": port, "--token-env": token_env}
     if not over_http and (unused := [name for name, value in given.items() if value is not None]):
         raise click.UsageError(f"{unused[0]} needs --http.")
+    if context.invoked_subcommand is not None:
+        if write or over_http or agent is not None:
+            raise click.UsageError("Options stand after the name of the sub-command.")
+        return
     require_package()
     from treemem.mcp_server.server import make_server
 
@@ -69,6 +75,10 @@ def mcp_command(
     if sys.stdin.isatty():
         note(WAITING)
     server.run("stdio")
+
+
+mcp_command.add_command(install_client)
+mcp_command.add_command(uninstall_client)
 
 
 def require_package() -> None:
