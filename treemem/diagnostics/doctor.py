@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from treemem import ids
-from treemem.diagnostics import ledger_check
+from treemem.diagnostics import ledger_check, session_check
 from treemem.diagnostics.encodings import damaged_texts
 from treemem.errors import (
     DatabaseError,
@@ -419,6 +419,7 @@ def _checks(shape: TreeShape) -> tuple[tuple[str, Callable[[Database], Iterator[
         ("trees above the sources", partial(_collections, shape=shape)),
         ("nothing without an owner", _orphans),
         ("entries of the ledger", ledger_check.findings),
+        ("turns of live sessions", session_check.findings),
         ("vectors of nodes", _vectors),
         ("other forms of words", _other_forms),
     )
