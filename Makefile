@@ -83,10 +83,10 @@ test: setup  ## Run the tests (about six minutes on two cores, after the set-up)
 test-slow: setup  ## Run the long suites too, 200 kills among them
 	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest
 
-test-kills: setup  ## Kill a process at 200 steps of ingest and work
+test-kills: setup  ## Kill a process at 200 steps of ingest and work, and of a live session
 	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest tests/faults -m slow
 
-test-kill-sample: setup  ## Kill a process at 20 steps, within about a minute
+test-kill-sample: setup  ## Kill a process at some thirty steps, within about a minute
 	$(BIN)/python -m pytest tests/faults -m kill_sample -n 2
 
 # A virtual environment that has nothing but the wheel, used from a folder that is not the checkout.

@@ -66,7 +66,7 @@ class Steps:
 
     def take(self, what: str, *, in_transaction: bool = False) -> None:
         self.count += 1
-        if self.count == self._kill_at or (self._kill_in and self._kill_in in _callers()):
+        if self.count == self._kill_at or (self._kill_in and self._kill_in in callers()):
             self._note(what, in_transaction)
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -74,12 +74,12 @@ class Steps:
         if self._killed is None:
             return
         note = {"step": self.count, "what": what, "in_transaction": in_transaction,
-                "where": list(_callers())}  # fmt: skip
+                "where": list(callers())}  # fmt: skip
         with self._killed.open("a") as file:
             file.write(json.dumps(note) + "\n")
 
 
-def _callers() -> list[str]:
+def callers() -> list[str]:
     """The functions of treemem that are running, outermost first, each behind the last part of its
     module's name: "source_jobs.SourceWork._seal"."""
     names = []
