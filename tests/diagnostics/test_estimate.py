@@ -247,7 +247,7 @@ def test_without_a_model_calls_are_planned_but_no_time(
     without = memory.plan(path)
     assert (without.model, without.speed, without.seconds) == (None, None, None)
     assert without.tokens_out == without.calls * TOKENS_OUT_DEFAULT > 0
-    use(monkeypatch, memory, CountingClient(), mode="retell")
+    use(monkeypatch, memory, CountingClient(), mode="notes")
     assert memory.plan(path) == replace(without, model="fake")
 
 

@@ -67,7 +67,8 @@ class Plan:
     upper_calls: model calls for groups and roots.
     tokens_in: cl100k tokens, without the fixed beginning of prompts, which is computed once.
     tokens_out: an estimate.
-    model: the summarizer in use; None if there is none or it is not installed.
+    model: the summarizer in use; None if there is none or it is not installed. Then the calls are
+    those of a model that writes notes in windows of the usual size.
     speed: as measured on this machine; None if it was not.
     checker: judges the notes; None if there is none. checks: about how many notes it is asked
     about at most, each a call of its own beside those above; seconds are without them.
@@ -267,7 +268,8 @@ def _plan(database: Database, trial: Database, added: _Added) -> Plan:
     if summarizer is not None and name is not None:
         speed = speed_of(database, summarizer.name) or _speed_in_exam(name)
     nodes = _new_nodes(database, trial, sources)
-    calls = list(_calls(trial, summarizer or ModelSummarizer("", "", 0), nodes))
+    # Of a model that is not chosen yet: most, and all that cost money, write notes.
+    calls = list(_calls(trial, summarizer or ModelSummarizer("", "", 0, mode="notes"), nodes))
     leaf_calls = sum(node.is_leaf for node, _ in calls)
     per_call = TOKENS_OUT_DEFAULT if speed is None else speed.tokens_out_per_call
     tokens_out = round(len(calls) * per_call)

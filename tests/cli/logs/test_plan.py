@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command_line import run, run_json
-from tests.helpers.fake_model import FakeClient
+from tests.helpers.fake_model import FakeClient, use
 from tests.helpers.logs import prose
 from treemem import Memory
 
@@ -84,7 +84,27 @@ def test_a_plan_for_a_file_that_is_not_a_log_fails_and_names_it(
     assert run(*command).exit_code == 2
 
 
-def test_a_document_without_speech_needs_no_model(tmp_path: Path) -> None:
+def test_a_document_without_speech_needs_no_model_that_retells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open() as memory:
+        use(monkeypatch, memory, FakeClient(), mode="retell")
     (tmp_path / "note.md").write_text(f"# Pickup\n\n{prose(7, 8)}\n")
     plan = run("plan", str(tmp_path / "note.md"))
     assert "the new messages contain no speech for a model to summarize" in plan.stdout
+
+
+def test_the_plan_in_the_documentation_is_what_the_command_prints(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root = Path(__file__).parents[3]
+    page = (root / "docs" / "how-to" / "cost.md").read_text()
+    shown = page.partition("```\nsources ")[2].partition("\n```")[0]
+    printed = run("plan", "-v", str(root / "treemem" / "demo" / "session.jsonl")).stdout
+    *rows, time = f"sources {shown}".splitlines()
+    assert rows == printed.splitlines()[:-1]
+    assert printed.splitlines()[-1].startswith(time.removesuffix(" …"))
+    with Memory.open() as memory:
+        use(monkeypatch, memory, FakeClient(), mode="retell")
+    plan = run_json("plan", str(root / "treemem" / "demo" / "session.jsonl"))
+    assert f"{plan['calls']} calls with {plan['tokens_in']:,} tokens in for this log" in page
