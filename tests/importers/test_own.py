@@ -95,16 +95,38 @@ def test_what_is_not_an_importer_is_refused(
         memory.ingest(log, importer=wrong)  # type: ignore[arg-type]
 
 
+class Own(ShipLog):
+    """Yields what it is given."""
+
+    def __init__(self, events: Any) -> None:
+        self.events = events
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        del file
+        return self.events  # type: ignore[no-any-return]
+
+
+SOURCE, SAID = Source("ship/monday", "ship_log"), Message(text="The mast is up.")
+
+
+@pytest.mark.parametrize("is_object", [False, True])
 @pytest.mark.parametrize(
     ("events", "words"),
     [(3, "returned int, not the events of monday.txt: Source"),
-     (["The mast is up."], "gave str: 'The mast is up.', which is not a Source")],
+     (None, "returned NoneType, not the events of monday.txt: Source"),
+     (["The mast is up."], "gave str: 'The mast is up.', which is not a Source"),
+     ([SOURCE, None], "gave NoneType: None, which is not a Source"),
+     ([SAID, SOURCE], "gave a message of monday.txt before its source: 'The mast is up.'"),
+     ([Skipped("no entry"), SAID], "gave a message of monday.txt before its source")],
 )  # fmt: skip
-def test_a_function_that_gives_no_events_is_refused(
-    memory: Memory, log: Path, events: Any, words: str
+def test_an_importer_that_gives_no_events_in_order_is_refused_by_name(
+    memory: Memory, log: Path, events: Any, words: str, is_object: bool
 ) -> None:
-    with pytest.raises(UsageError, match=words):
-        memory.ingest(log, importer=lambda _: events)
+    importer: Any = Own(events) if is_object else lambda _: events
+    name = "ship-log" if is_object else "<lambda>"
+    for method in (memory.ingest, memory.plan):
+        with pytest.raises(UsageError, match=f"^{name} {words}"):
+            method(log, importer=importer)
     assert memory.is_empty
 
 

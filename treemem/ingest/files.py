@@ -18,7 +18,7 @@ from pathlib import Path
 from treemem import importers
 from treemem.errors import ImportFileError, MissingPackageError, UnknownFormatError, UsageError
 from treemem.importers.common import archives, own
-from treemem.importers.common.base import Importer, LogFile, Skipped
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.own import ReadLog
 from treemem.importers.common.sniffing import is_blank
 from treemem.importers.common.source_ids import TITLE_CHARS_MAX
@@ -70,6 +70,12 @@ class Options:
     growing: bool = False
     aliases_in: Database | None = None
     as_mine: bool = False
+
+
+def _events(importer: Importer, file: LogFile) -> Iterator[Event]:
+    """The events of a file; those of a program's own importer are checked."""
+    is_own = importer not in importers.IMPORTERS
+    return own.checked_events(importer, file) if is_own else importer.read(file)
 
 
 def chosen_importer(
@@ -281,7 +287,7 @@ class FileIngest:
     def _messages(self, importer: Importer) -> Iterator[tuple[Source, Message]]:
         """Yields the messages to store, with their sources. Counts every record in the report."""
         current: str | None = None
-        for event in importer.read(self._file):
+        for event in _events(importer, self._file):
             if isinstance(event, Source):
                 if self._may_miss_messages(event):
                     self._retire_missing(importer)
@@ -294,7 +300,7 @@ class FileIngest:
                 detail = self._options.redaction.excerpt(event.detail)
                 self.report.note(replace(event, detail=detail, title=None, end=None))
             else:
-                assert current is not None, f"{importer.name} yielded a message before its source"
+                assert current is not None, importer.name
                 if self._is_own_call.setdefault(current, begins_own_call(event.text)):
                     self.report.note(Skipped(OWN_CALL))
                 elif len(event.text) > messages.TEXT_CHARS_MAX:
@@ -349,7 +355,7 @@ class FileIngest:
         log_sources: dict[str, Source] = {}
         in_log: dict[str, set[LogMessage]] = {}
         current = ""
-        for event in importer.read(self._file):
+        for event in _events(importer, self._file):
             if isinstance(event, Source):
                 current = event.id
                 log_sources.setdefault(current, event)

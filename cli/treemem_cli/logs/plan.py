@@ -142,9 +142,9 @@ def _time(plan: Plan) -> str:
         )
     if plan.model is None:
         return (
-            "not measured yet: no model is in use, so the calls are those of one that writes notes. "
-            "Choose one (treemem model list), ingest something, then run: treemem work "
-            "--max-calls 5"
+            "not measured yet: no model is in use, so the calls are those of one that writes "
+            "notes. Choose one (treemem model list), ingest something, then run: "
+            "treemem work --max-calls 5"
         )
     return (
         f"not measured yet with {plan.model}. Ingest something, then run: "

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from treemem.errors import UsageError
 from treemem.importers.common.base import Event, Importer, LogFile
+from treemem.types import Message, Source
 
 # A function from a log file to its events, in the order of the file: each Source before its
 # messages, a Skipped for every record that is not a message.
@@ -31,20 +32,33 @@ class OwnImporter(Importer):
         del file, head
         return 0.0  # it reads only what it is named for
 
-    def read(self, file: LogFile) -> Iterator[Event]:
-        events: object = self._read(file)
-        if not isinstance(events, Iterable):
+    def read(self, file: LogFile) -> Iterable[Event]:  # type: ignore[override]
+        return self._read(file)  # checked_events checks what that is
+
+
+def checked_events(importer: Importer, file: LogFile) -> Iterator[Event]:
+    """The events of a program's own importer. Raises UsageError for what is none, and for a message
+    before its source."""
+    events: object = importer.read(file)
+    if not isinstance(events, Iterable):
+        raise UsageError(
+            f"{importer.name} returned {type(events).__name__}, not the events of {file.name}: "
+            "Source, Message and Skipped values."
+        )
+    has_source = False
+    for event in events:
+        if not isinstance(event, Event):
             raise UsageError(
-                f"{self.name} returned {type(events).__name__}, not the events of {file.name}: "
-                "Source, Message and Skipped values."
+                f"{importer.name} gave {type(event).__name__}: {repr(event)[:80]}, which is not a "
+                "Source, a Message or a Skipped."
             )
-        for event in events:
-            if not isinstance(event, Event):
-                raise UsageError(
-                    f"{self.name} gave {type(event).__name__}: {repr(event)[:80]}, which is not a "
-                    "Source, a Message or a Skipped."
-                )
-            yield event
+        has_source = has_source or isinstance(event, Source)
+        if isinstance(event, Message) and not has_source:
+            raise UsageError(
+                f"{importer.name} gave a message of {file.name} before its source: "
+                f"{repr(event.text)[:80]}. Yield a Source(id, format) first."
+            )
+        yield event
 
 
 def importer_of(given: object) -> Importer:
