@@ -219,10 +219,11 @@ def _material(
 
     def left(found: Sequence[RankedStatement]) -> list[RankedStatement]:
         speakers = prepared.query.scope.speakers
+        private = prepared.query.private.citing(database, [statement.seq for statement in found])
         return [
             statement for statement in found
             if statement.origin not in prepared.query.exclude
-            and statement.seq not in prepared.query.private.statement_seqs
+            and statement.seq not in private
             and (speakers is None or statement.speaker in speakers)
         ]  # fmt: skip
 

@@ -32,7 +32,7 @@ class Bounded:
             return value
         if isinstance(of, str) and of in private.sources:
             raise NotFoundError(f"{of} is private to another agent.")
-        return limited(value, private)
+        return limited(value, self._database, private)
 
     def _private(self) -> Private:
         """What is private to other agents."""
@@ -42,43 +42,48 @@ class Bounded:
             return private_to_others(self._database, self._agent)
 
 
-def limited(value: T, private: Private) -> T:
+def limited(value: T, database: Database, private: Private) -> T:
     """A result without what is private. Raises NotFoundError if it is private itself."""
-    if _is_private(value, private):
+    if _is_private(value, database, private):
         raise NotFoundError("This is private to another agent.")
     without: Any = value
     if isinstance(value, list | tuple):
-        without = [limited(one, private) for one in value if not _is_private(one, private)]
+        without = [
+            limited(one, database, private)
+            for one in value
+            if not _is_private(one, database, private)
+        ]
         without = tuple(without) if isinstance(value, tuple) else without
     elif isinstance(value, dict):
         without = {key: one for key, one in value.items() if key not in private.sources}
     elif isinstance(value, Node):
         without = replace(
-            value, statements=limited(value.statements, private),
-            unproven=limited(value.unproven, private),
+            value, statements=limited(value.statements, database, private),
+            unproven=limited(value.unproven, database, private),
         )  # fmt: skip
     elif isinstance(value, Tree):
         without = replace(
-            value, statements=limited(value.statements, private),
-            _nodes=limited(tuple(value.nodes()), private),
+            value, statements=limited(value.statements, database, private),
+            _nodes=limited(tuple(value.nodes()), database, private),
         )  # fmt: skip
     elif isinstance(value, Digest):
         without = replace(
-            value, gists=limited(value.gists, private), entries=limited(value.entries, private),
+            value, gists=limited(value.gists, database, private),
+            entries=limited(value.entries, database, private),
             headline=private.headline(value.scope, value.headline),
         )  # fmt: skip
     return without  # type: ignore[no-any-return]
 
 
-def _is_private(value: object, private: Private) -> bool:
+def _is_private(value: object, database: Database, private: Private) -> bool:
     if isinstance(value, Message):
         return value.id in private.message_ids
     if isinstance(value, SourceView):
         return value.source.id in private.sources
     if isinstance(value, Statement):
-        return value.id in private.statement_seqs
+        return value.id in private.statement_seqs(database)
     if isinstance(value, Entry):
-        return value.id in private.entry_ids
+        return value.id in private.entry_ids(database)
     if isinstance(value, RuleView):
         return not private.message_ids.isdisjoint(value.message_ids)
     return False

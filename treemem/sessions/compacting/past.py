@@ -302,7 +302,7 @@ def _open_elsewhere(
     if live.project is None:
         return []
     scope = scopes.resolved(database, Scope.where(project=live.project))
-    private = private_to_others(database, live.agent).entry_ids
+    private = private_to_others(database, live.agent).entry_ids(database)
     found = reading.entries_of(database, scope, _OPEN, limit=OPEN_MAX)
     others = [
         entry for entry in found
