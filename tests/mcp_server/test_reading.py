@@ -146,11 +146,37 @@ def test_the_ledger_is_filtered_by_kind_state_and_time(tools: ReadTools, memory:
     memory.ledger.close(entry_id)
     assert "migration" not in tools.ledger(kinds=["open"])
     assert "open closed]" in tools.ledger(kinds=["open"], states=["closed"])
+    some = tools.ledger(kinds=["fact", "decision", "constraint"], limit=1)
+    assert some.endswith("There are more than limit=1.")
     assert tools.ledger(until="2026-01-01") == "The ledger has no such entries."
 
 
+def test_an_entry_leads_to_the_messages_that_say_it(tools: ReadTools) -> None:
+    rule = tools.ledger(kinds=["constraint"])
+    said = tools.recall(entry_id=the_id("entry", rule))
+    assert "user: We decided to key tickets by the meter. From now on, always say" in said
+
+
+def test_messages_of_a_leaf_that_do_not_fit_are_read_on_from_a_number(memory: Memory) -> None:
+    memory.append("a/1", [Message("user", f"Stone {number} of the river.") for number in range(9)])
+    memory.work(max_calls=0)
+    tools = ReadTools(OpenMemory(lambda: memory))
+    node = memory.source("a/1").root_id or ""
+    while not isinstance(memory.expand(node)[0], Message):
+        node = memory.expand(node)[0].id or ""
+    whole = tools.expand(node)
+    first = tools.expand(node, start=1)
+    assert "Stone 0" in whole
+    assert "Stone 0" not in first
+    assert "Stone 1" in first
+
+
 def test_recall_takes_ids_or_a_block_and_nothing_else(tools: ReadTools) -> None:
-    for wrong in ({}, {"session": "a"}, {"message_ids": ["0" * 8], "block_id": "b0"}):
+    for wrong in (
+        {}, {"session": "a"}, {"message_ids": ["0" * 8], "block_id": "b0"}, {"message_ids": []},
+        {"entry_id": "0" * 8, "session": "a", "block_id": "b0"},
+        {"entry_id": "0" * 8, "message_ids": ["0" * 8]},
+    ):  # fmt: skip
         with pytest.raises(UsageError, match="recall takes"):
             tools.recall(**wrong)  # type: ignore[arg-type]
 

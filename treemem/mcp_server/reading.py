@@ -7,12 +7,11 @@ that is from logs. The text has at most as many tokens as the call allows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from treemem.errors import Notice, UsageError
-from treemem.ledger_api import Ledger
 from treemem.mcp_server import texts
 from treemem.mcp_server.arguments import (
     BUDGET,
@@ -34,10 +33,8 @@ from treemem.mcp_server.arguments import (
 from treemem.mcp_server.opening import OpenMemory
 from treemem.memory import Memory
 from treemem.reports import count_of
-from treemem.sessions.session import Session
 from treemem.text.labels import clipped, in_quotes
 from treemem.text.tokens import count_tokens
-from treemem.tree.browse import SourceView
 from treemem.types import (
     Digest,
     Entry,
@@ -51,10 +48,16 @@ from treemem.types import (
     SearchResult,
 )
 
+if TYPE_CHECKING:
+    from treemem.ledger_api import Ledger
+    from treemem.sessions.session import Session
+    from treemem.topic_api import TopicView
+    from treemem.tree.browse import SourceView
+
 # The share of a search's budget for passages; the rest is for their ids and sources.
 PASSAGES_SHARE = 0.8
-# Statements of each child of a node, sources of a time, sessions of a list.
-STATEMENTS_MAX, SOURCES_MAX, SESSIONS_MAX = 3, 12, 20
+# Statements of each child of a node, sources of a time, topics, sessions of a list.
+STATEMENTS_MAX, SOURCES_MAX, TOPICS_MAX, SESSIONS_MAX = 3, 12, 6, 20
 _KINDS: tuple[EntryKind, ...] = ("constraint", "decision", "open", "error")
 _NOUNS: dict[EntryKind, str] = {
     "constraint": "constraint", "decision": "decision", "open": "open point", "error": "error",
@@ -141,8 +144,10 @@ class ReadTools:
         room = budget_tokens - texts.FENCE_TOKENS
         messages = [one for one in below[start:] if isinstance(one, Message)]
         if messages:
-            shown, left_out = texts.messages_text(messages, room)
-            return texts.joined([texts.in_fence(shown), left_out])
+            shown = texts.messages_text(messages, room)
+            left = len(messages) - shown.count
+            more = f"{left} more: start={start + shown.count}." if left else ""
+            return texts.joined([texts.in_fence(shown.text), shown.cut, more])
         nodes = [one for one in below[start:] if isinstance(one, Node)]
         blocks = ["\n".join(texts.node_lines(node, STATEMENTS_MAX)) for node in nodes]
         kept = texts.fitting(blocks, room - texts.MORE_TOKENS)
@@ -180,20 +185,25 @@ class ReadTools:
         entries = self._memory.use(
             lambda memory: memory.ledger(
                 scope, kinds=kinds or _KINDS, states=states or ("holds",), since=since, until=until,
-                order=order, limit=limit,
+                order=order, limit=limit + 1,
             )
         )  # fmt: skip
         if not entries:
             return "The ledger has no such entries."
         room = budget_tokens - texts.FENCE_TOKENS - texts.MORE_TOKENS
+        lines = [texts.entry_line(entry) for entry in entries[:limit]]
         more = "Name kinds, a scope or a time for others, or raise budget_tokens."
-        return _fenced_list([texts.entry_line(entry) for entry in entries], room, more)
+        rest = f"There are more than limit={limit}." if len(entries) > limit else ""
+        return texts.joined([_fenced_list(lines, room, more), rest])
 
     def recall(
         self,
         message_ids: Annotated[
             list[Name] | None,
             Field(max_length=IDS_MAX, description="Ids of messages, or their beginnings."),
+        ] = None,
+        entry_id: Annotated[
+            Name | None, Field(description="Of the ledger: the messages that say it.")
         ] = None,
         session: Annotated[Name | None, Field(description="With block_id: a live session.")] = None,
         block_id: Annotated[
@@ -204,13 +214,23 @@ class ReadTools:
         ] = 0,
         budget_tokens: Budget = BUDGET,
     ) -> str:
-        """Read messages word for word: by their ids, or those of a block of a live session."""
+        """Read messages word for word: by their ids, those that say an entry of the ledger, or
+        those of a block of a live session."""
         room = budget_tokens - texts.FENCE_TOKENS
-        if message_ids and session is block_id is None:
-            return self._recalled(message_ids, offset, room)
-        if session is not None and block_id is not None and not message_ids:
+        is_block = session is not None and block_id is not None
+        if [bool(message_ids), entry_id is not None, is_block].count(True) != 1 or (
+            not is_block and (session or block_id)
+        ):
+            raise UsageError("recall takes message_ids, entry_id, or session with block_id.")
+        if session is not None and block_id is not None:
             return self._recalled_block(session, block_id, offset, room)
-        raise UsageError("recall takes message_ids, or session together with block_id.")
+
+        def read(memory: Memory) -> Sequence[Message]:
+            if entry_id is not None:
+                return memory.ledger.show(entry_id).messages
+            return [memory.message(one) for one in dict.fromkeys(message_ids or ())]
+
+        return self._recalled(self._memory.use(read), offset, room)
 
     def session_context(
         self,
@@ -245,13 +265,11 @@ class ReadTools:
                 lines.append(f"Note: {words}")
         return "\n".join(lines)
 
-    def _recalled(self, message_ids: Sequence[str], offset: int, room: int) -> str:
-        messages = self._memory.use(
-            lambda memory: [memory.message(one) for one in dict.fromkeys(message_ids)]
-        )
+    def _recalled(self, messages: Sequence[Message], offset: int, room: int) -> str:
         _check_offset(offset, len(messages[0].text))
-        shown, left_out = texts.messages_text(messages, room, offset)
-        return texts.joined([texts.in_fence(shown), left_out])
+        shown = texts.messages_text(messages, room, offset)
+        left = texts.not_shown(messages[shown.count :])
+        return texts.joined([texts.in_fence(shown.text), shown.cut, left])
 
     def _recalled_block(self, session: str, block_id: str, offset: int, room: int) -> str:
         turns = self._memory.use(lambda memory: live_session(memory, session).recall(block_id))
@@ -333,6 +351,8 @@ def _digest_lines(memory: Memory, scope: Scope) -> list[str]:
     if scope.kind == "everything":
         if lines:
             lines += ["Latest sources:", *_source_lines(memory, scope, None, None)[:SOURCES_MAX]]
+            topics = memory.topics.list()[:TOPICS_MAX]
+            lines += ["Topics:", *map(_topic_line, topics)] if topics else []
         return lines
     if scope.kind == "topic":
         root_id = memory.tree(scope, cite=False).root_id
@@ -385,6 +405,11 @@ def _source_line(view: SourceView) -> str:
         f"{in_quotes(clipped(view.title, texts.NAME_CHARS))}, "
         f"{count_of(view.messages, 'message')}{root}"
     )
+
+
+def _topic_line(topic: TopicView) -> str:
+    name = in_quotes(clipped(topic.name, texts.NAME_CHARS))
+    return f"- [topic {topic.id}] {name}, {count_of(topic.messages, 'message')}"
 
 
 # -- live sessions ---------------------------------------------------------------------
