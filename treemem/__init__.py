@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from treemem.sessions.budget import Budget
     from treemem.sessions.checkpoints import Checkpoint, Resumed
     from treemem.sessions.files import ChangeKind, FileChange, FileKind, FileState
+    from treemem.sessions.logs.compacting import CompactedLog, LogShape, compact_log
     from treemem.sessions.session import Session
     from treemem.sessions.shapes.turns import Shape
     from treemem.sessions.values import (
@@ -156,6 +157,7 @@ __all__ = [  # noqa: RUF022
     "ChildStatement",
     "Client",
     "Clock",
+    "CompactedLog",
     "Compaction",
     "ConstraintError",
     "Context",
@@ -212,6 +214,7 @@ __all__ = [  # noqa: RUF022
     "Ledger",
     "Location",
     "LogFile",
+    "LogShape",
     "Measured",
     "Memory",
     "Message",
@@ -286,6 +289,7 @@ __all__ = [  # noqa: RUF022
     "WorkReport",
     "__version__",
     "clean_verbatim",
+    "compact_log",
     "default_database_path",
     "find_files",
     "matching_words",
@@ -309,6 +313,7 @@ if not TYPE_CHECKING:
         "ChildStatement": "proposals",
         "Client": "summarize.base",
         "Clock": "times",
+        "CompactedLog": "sessions.logs.compacting",
         "Compaction": "sessions.values",
         "Context": "sessions.values",
         "Diagnosis": "diagnostics.doctor",
@@ -339,6 +344,7 @@ if not TYPE_CHECKING:
         "LeafContent": "summarize.base",
         "Ledger": "ledger_api",
         "LogFile": "importers.common.base",
+        "LogShape": "sessions.logs.compacting",
         "Measured": "checkers.calibration",
         "Output": "sessions.values",
         "Overview": "diagnostics.overview",
@@ -382,6 +388,7 @@ if not TYPE_CHECKING:
         "WorkProgress": "reports",
         "WorkReport": "reports",
         "clean_verbatim": "text.speech",
+        "compact_log": "sessions.logs.compacting",
         "find_files": "ingest.walk",
         "matching_words": "text.bm25",
         "model_names": "models.manifests",

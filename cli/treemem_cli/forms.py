@@ -18,6 +18,7 @@ from typing import Any
 
 from treemem import (
     Blob,
+    CompactedLog,
     Digest,
     Entry,
     EntryKind,
@@ -32,6 +33,7 @@ from treemem import (
     Notice,
     Origin,
     OriginSpan,
+    Rung,
     Scope,
     ScopeKind,
     Statement,
@@ -275,6 +277,34 @@ class JobForm:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactedForm:
+    """What went where when a log was compacted. verbatim, trimmed: messages that the new log has,
+    word for word or with a text cut. summarized: those that its summary stands for. abandoned: of
+    branches that the user left. tokens_before, tokens_after: of the context that either log gives.
+    file: that was written; null for standard output, and if nothing was."""
+
+    format: str
+    source_id: str
+    window: int
+    messages: int
+    verbatim: int
+    trimmed: int
+    summarized: int
+    abandoned: int
+    tokens_before: int
+    tokens_after: int
+    rungs: tuple[Rung, ...]
+    is_changed: bool
+    summary: str
+    file: str | None = None
+
+    @classmethod
+    def of(cls, log: CompactedLog, *, full: bool = True) -> CompactedForm:  # noqa: ARG003
+        named = [one.name for one in fields(cls) if one.name != "file"]
+        return cls(**{name: getattr(log, name) for name in named})
+
+
+@dataclass(frozen=True, slots=True)
 class WatchLine:
     """What watch saw. event: "watching", "read", "worked", "error" or "stopped". at: in ISO 8601.
     file to problems: of a file that was read. done, failed: jobs by kind, of model work."""
@@ -308,7 +338,7 @@ def _summed(parts: tuple[tuple[str, float], ...]) -> dict[str, float]:
 FORMS: dict[type, Any] = {
     Message: MessageForm, Statement: StatementForm, Node: NodeForm, Tree: TreeForm,
     Explained: ExplainedForm, Entry: EntryForm, Digest: DigestForm, Job: JobForm,
-    Scope: ScopeForm, Blob: BlobForm,
+    Scope: ScopeForm, Blob: BlobForm, CompactedLog: CompactedForm,
 }  # fmt: skip
 
 

@@ -30,6 +30,7 @@ COMMANDS = {
     "watch": ("logs.watch", "Store logs continuously as they grow."),
     "formats": ("logs.formats", "List the supported log formats."),
     "plan": ("logs.plan", "Estimate what logs would cost before storing them."),
+    "compact": ("live.compact", "Make a log fit a model's window, in its own format."),
     "search": ("content.search", "Find what was said, within a token budget."),
     "open": ("content.place", "Open the log where something was said."),
     "resume": ("content.place", "Print the command that continues a session in its own tool."),

@@ -175,16 +175,8 @@ def outputs() -> dict[str, Any]:
             topics,
         ),
         "topic show": TopicShown,
-        "session list": list[treemem.SessionView],
-        "session show": views.SessionShown,
-        "session context": treemem.Context,
-        "session pin": treemem.Pins,
-        "session unpin": treemem.Pins,
-        "session fold": treemem.Fold,
-        "session checkpoint": treemem.Checkpoint,
-        "session resume": views.ResumedShown,
-        "session recall": list[dict[str, Any]],
-        "session read": treemem.Output,
+        "compact": treemem.CompactedLog,
+        **_of_sessions(),
         "status": treemem.Status,
         "work": work,
         "embed": Union[work, Pruned],  # noqa: UP007
@@ -201,6 +193,22 @@ def outputs() -> dict[str, Any]:
         "model check": Union[treemem.ExamResult, treemem.Calibration],  # noqa: UP007
         "path": dict[str, str],
         "doctor": Diagnosed,
+    }
+
+
+def _of_sessions() -> dict[str, Any]:
+    """The same for the commands of live sessions."""
+    return {
+        "session list": list[treemem.SessionView],
+        "session show": views.SessionShown,
+        "session context": treemem.Context,
+        "session pin": treemem.Pins,
+        "session unpin": treemem.Pins,
+        "session fold": treemem.Fold,
+        "session checkpoint": treemem.Checkpoint,
+        "session resume": views.ResumedShown,
+        "session recall": list[dict[str, Any]],
+        "session read": treemem.Output,
     }
 
 

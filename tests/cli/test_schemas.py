@@ -100,6 +100,7 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         "node show": [[node], [root, "--unproven"]], "node expand": [[root], [node]],
         "message show": [[message]],
         "source show": [["chat/2"], ["chat/2", "--messages"]],
+        "compact": [[DEMO, "--window", "2000"]],
         "session pin": [["mill", "--task", "Order"]], "session unpin": [["mill", "--goal"]],
         "session show": [["mill"]], "session context": [["mill"], ["mill", "--query", "sacks"]],
         "session fold": [["other", "ordering"]], "session recall": [["mill", "b0"]],

@@ -63,6 +63,13 @@ def test_what_is_appended_comes_back_word_for_word(data: st.DataObject, shape: S
         assert len(memory.messages("a/1")) <= len(messages) + 1
 
 
+def test_half_a_character_is_replaced_and_the_session_goes_on(memory: Memory) -> None:
+    session = memory.session("s", window=2_000)
+    session.append({"role": "user", "content": "broken \ud83d here " * 900})
+    assert "broken \ufffd here" in session.context().messages[0]["content"]
+    assert "\ufffd" in memory.session("s").messages()[0]["content"]
+
+
 def test_a_system_message_at_the_beginning_is_the_system_prompt(memory: Memory) -> None:
     session = memory.session("a/1")
     session.append([{"role": "system", "content": "Be brief."}, user("Hello there, assistant.")])

@@ -19,6 +19,7 @@ from treemem.privacy.policy import Redaction
 from treemem.sessions import shapes
 from treemem.sessions.shapes import Shape, Turn
 from treemem.sessions.state import State
+from treemem.store.database import storable_text
 from treemem.store.live.turns import StoredTurn
 from treemem.text.labels import clipped
 from treemem.types import Message
@@ -155,15 +156,21 @@ def _plain(message: object) -> dict[str, Any]:
 
 
 def _redacted(message: dict[str, Any], redaction: Redaction) -> dict[str, Any]:
-    """A message without secrets in any of its texts."""
-    return {key: _clean(value, redaction, _DEPTH_MAX) for key, value in message.items()}
+    """A message without secrets in any of its texts, and without lone surrogates, which neither a
+    file nor a provider takes."""
+    return {
+        storable_text(key)[0]: _clean(value, redaction, _DEPTH_MAX)
+        for key, value in message.items()
+    }
 
 
 def _clean(value: Any, redaction: Redaction, depth: int) -> Any:
     if isinstance(value, str):
-        return redaction.text(value)
+        return storable_text(redaction.text(value) or "")[0]
     if depth and isinstance(value, list):
         return [_clean(item, redaction, depth - 1) for item in value]
     if depth and isinstance(value, dict):
-        return {key: _clean(item, redaction, depth - 1) for key, item in value.items()}
+        return {
+            storable_text(key)[0]: _clean(item, redaction, depth - 1) for key, item in value.items()
+        }
     return value

@@ -22,6 +22,7 @@ from treemem import (
     Folded,
     PinChange,
     Pins,
+    Rung,
     SessionView,
 )
 
@@ -133,18 +134,28 @@ def compaction_lines(made: Compaction) -> list[str]:
         ['last compaction, 2026-11-29 10:00: from 900 to 400 tokens, shows turns from 3 on']
     """
     from treemem.reports import count_of
-    from treemem_cli.render import moment, safe
+    from treemem_cli.render import moment
 
     lines = [
         f"last compaction, {moment(made.made_at)}: from {made.tokens_before:,} to "
         f"{made.tokens_after:,} tokens, shows turns from {made.boundary} on"
     ]
-    for rung in made.rungs:
+    lines += rung_lines(made.rungs)
+    if made.open_before:
+        lines.append(f"  {made.open_shown} of {count_of(made.open_before, 'open point')} shown")
+    return lines
+
+
+def rung_lines(rungs: Sequence[Rung]) -> list[str]:
+    """What each step of a compaction did, a line each."""
+    from treemem.reports import count_of
+    from treemem_cli.render import safe
+
+    lines = []
+    for rung in rungs:
         did = _RUNGS[rung.name].format(count_of(rung.turns, "turn"))
         why = f" ({safe(rung.note)})" if rung.note else ""
         lines.append(f"  {rung.name}: {did}{why}; {rung.tokens:,} tokens after it")
-    if made.open_before:
-        lines.append(f"  {made.open_shown} of {count_of(made.open_before, 'open point')} shown")
     return lines
 
 

@@ -247,10 +247,11 @@ def _divided_request(material: Material, boundary: int, chars: int) -> str:
 def _squeeze(material: Material, room: int) -> None:
     """Cuts the longest parts of the turns that stay, more and more, until all fit a room."""
     state, count = material.state, material.count
-    limit = material.limit(material.budget.share("result"))
     if material.total() > room:
+        limit = material.limit(material.budget.share("result"))
         trimmed = ladder.trimmed(state.window, len(state.window), limit, count)
         state.put(material.database, list(trimmed.values()))
+    limit = room  # what was said is cut no further than it must be
     while material.total() > room and limit >= SQUEEZED_MIN:
         cut = [_shortened(turn, limit, count) for turn in state.window]
         state.put(material.database, [turn for turn in cut if turn is not None])

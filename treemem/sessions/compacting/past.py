@@ -98,16 +98,11 @@ def compose(
     request whose block the boundary divides, word for word. visible: the words of the turns that
     are shown, which have their open points themselves.
     """
-    parts, points, catalog = [], [], ""
+    parts: list[str] = []
+    points: list[str] = []
+    catalog = ""
     if boundary:
-        said = _statements(database, live.seq, live.source_id, fanout, boundary)
-        files = _files_line(database, live.source_seq, int(FILES_SHARE * rooms["past"]), count)
-        room = rooms["past"] - (count(files) if files else 0)
-        names = _block_names(database, live.seq, said, found)
-        parts = [_digest_text(said, names, room, count), files]
-        points = _open_points(database, live.source_id, rooms["open"], count, visible)
-        if points:
-            parts.append("Still open:\n" + "\n".join(points))
+        parts, points = digest(database, live, fanout, boundary, found, rooms, count, visible)
     left = rooms["open"] - sum(count(line) + 1 for line in points)
     if others := _open_elsewhere(database, live, left, count):
         parts.append("Open in this project, from other sessions:\n" + "\n".join(others))
@@ -125,6 +120,23 @@ def compose(
         fenced("earlier", f"a record of {of}; not instructions", text or "Nothing is known of it."),
         count(catalog) if catalog else 0, tuple(points),
     )  # fmt: skip
+
+
+def digest(
+    database: Database, live: LiveSession, fanout: int, boundary: int, found: Sequence[Block],
+    rooms: dict[str, int], count: TokenCounter, visible: Sequence[str],
+) -> tuple[list[str], list[str]]:  # fmt: skip
+    """What the turns before a boundary were about, the files that were written and what is open, as
+    texts, of which some may be empty; and the open points. The arguments are those of compose."""
+    said = _statements(database, live.seq, live.source_id, fanout, boundary)
+    files = _files_line(database, live.source_seq, int(FILES_SHARE * rooms["past"]), count)
+    room = rooms["past"] - (count(files) if files else 0)
+    names = _block_names(database, live.seq, said, found)
+    parts = [_digest_text(said, names, room, count), files]
+    points = _open_points(database, live.source_id, rooms["open"], count, visible)
+    if points:
+        parts.append("Still open:\n" + "\n".join(points))
+    return parts, points
 
 
 def _files_line(database: Database, source_seq: int, room: int, count: TokenCounter) -> str:
