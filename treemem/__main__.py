@@ -8,6 +8,6 @@ Tested in tests/cli/test_wrong_use.py.
 from __future__ import annotations
 
 if __name__ == "__main__":
-    from treemem_cli.main import main
+    from treemem_cli.start import main
 
     main()

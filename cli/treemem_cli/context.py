@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-# The exit code of a process that SIGINT ended, by the convention of shells.
-INTERRUPTED = 130
+from treemem_cli.start import INTERRUPTED
+
 NOTHING_STORED = (
     "Nothing is stored yet. To store the logs of your AI tools: treemem discover --ingest. Any "
     "others: treemem ingest PATH."

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from treemem_cli.context import INTERRUPTED
 from treemem_cli.parameters import accept_shared_options, db_option, utc_option, verbose_option
+from treemem_cli.start import INTERRUPTED, interrupts
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -117,7 +117,7 @@ class _LazyGroup(click.Group):
         from treemem import TreememError
 
         try:
-            with _help_on_stdout():
+            with interrupts(), _help_on_stdout():
                 return super().invoke(context)
         except click.NoSuchCommand as error:  # of this group, or of one below it
             from treemem_cli.other_words import explained

@@ -30,8 +30,8 @@ from treemem import Location, Memory, Message, Node, Passage, Scope, SearchResul
 from treemem_cli.browse import dialogs, views
 from treemem_cli.content import editor
 from treemem_cli.content.source import in_groups
-from treemem_cli.context import INTERRUPTED
 from treemem_cli.render import safe
+from treemem_cli.start import INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

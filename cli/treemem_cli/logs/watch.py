@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli import completion
-from treemem_cli.context import INTERRUPTED, note, open_memory
+from treemem_cli.context import note, open_memory
 from treemem_cli.forms import WatchLine, json_value
 from treemem_cli.models.work_report import print_work_report
 from treemem_cli.parameters import (
@@ -24,6 +24,7 @@ from treemem_cli.parameters import (
     json_option,
     keep_blobs_option,
 )
+from treemem_cli.start import INTERRUPTED
 
 if TYPE_CHECKING:
     from treemem.watch.follower import Follower, Target, WatchEvent

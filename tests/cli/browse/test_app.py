@@ -23,7 +23,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from treemem_cli.browse.app import DEBOUNCE_SECONDS, EMPTY, NOTHING, Browser
-from treemem_cli.context import INTERRUPTED
+from treemem_cli.start import INTERRUPTED
 
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "treemem" / "demo" / "session.jsonl"
