@@ -133,16 +133,22 @@ def _write(file: Path, target: Path, log: CompactedLog, *, in_place: bool, yes: 
             return False
         shutil.copy2(file, backup)
         note(f"{file} as it was: {backup}")
-    elif target.exists() and not confirm(f"{target} exists. Replace it?", yes=yes):
+    elif target.is_file() and not confirm(f"{target} exists. Replace it?", yes=yes):
         return False
-    new = target.with_name(f".{target.name}.{os.getpid()}.new")
+    new = None
     try:
+        if target.exists() and not target.is_file():  # a device or a pipe, which is never replaced
+            target.write_bytes(log.data)
+            return True
+        target = target.resolve()  # a link stays one
+        new = target.with_name(f".{target.name}.{os.getpid()}.new")
         new.write_bytes(log.data)
         if target.exists():
             shutil.copymode(target, new)
         new.replace(target)
     except OSError as error:
-        new.unlink(missing_ok=True)
+        if new is not None:
+            new.unlink(missing_ok=True)
         raise click.ClickException(f"{target} cannot be written: {error.strerror}.") from error
     return True
 

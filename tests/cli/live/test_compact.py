@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import jsonschema
@@ -85,6 +86,27 @@ def test_in_place_asks_and_keeps_a_copy(log: Path) -> None:
             assert log.stat().st_mode & 0o777 == 0o600
             log.write_bytes(before)
     assert log.with_name(f"{log.name}.bak2").exists()
+
+
+def test_a_pipe_is_written_and_not_replaced(log: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        read = pool.submit(pipe.read_bytes)
+        result = run("compact", str(log), "--window", "4000", "-o", str(pipe))
+        assert result.exit_code == 0, result.output
+        assert read.result(60).startswith(b'{"')
+    assert pipe.is_fifo()
+    assert sorted(one.name for one in tmp_path.iterdir()) == sorted([log.name, "pipe"])
+
+
+def test_a_link_is_followed_and_not_replaced(log: Path, tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    link, real = tmp_path / "near.jsonl", tmp_path / "far" / "small.jsonl"
+    link.symlink_to(real)
+    assert run("compact", str(log), "--window", "4000", "-o", str(link)).exit_code == 0
+    assert link.is_symlink()
+    assert rows(real.read_text())[0]["isCompactSummary"] is True
 
 
 def test_in_place_leaves_a_log_that_fits(log: Path) -> None:

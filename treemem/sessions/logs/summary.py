@@ -56,9 +56,10 @@ def _text(material: Material, said: Collection[int], share: float) -> str:
 def _requests(material: Material, said: Collection[int], room: int) -> str:
     """What the user asked, the last that fit in room tokens."""
     state, boundary = material.state, material.state.last.boundary
+    divided = _divided_at(boundary, said)
     requests = [
         block for block in blocks.blocks_of(material.database, state.row.seq, boundary, boundary)
-        if block.first in said and block.request
+        if block.first in said and block.request and block.first != divided
     ]  # fmt: skip
     lines: list[str] = []
     for block in reversed(requests):
@@ -78,12 +79,17 @@ def _requests(material: Material, said: Collection[int], room: int) -> str:
 def _divided(material: Material, said: Collection[int], chars: int) -> str:
     """What the user asked last, if that is left out and what came of it is not; else ""."""
     state = material.state
-    boundary = state.last.boundary
-    at = max((position for position in said if position < boundary), default=None)
-    if at is None or boundary in said or not chars:
+    at = _divided_at(state.last.boundary, said)
+    if at is None or not chars:
         return ""
     (row,) = turns.between(material.database, state.row.seq, at, at + 1)
     turn = shapes.parse(json.loads(row.content), state.shape)
     words = "\n".join(part.text for part in turn.parts if part.kind == "text")
     shown = words if len(words) <= chars else clipped(words, chars)
     return f"The request that is being worked on:\nuser: {shown}" if shown else ""
+
+
+def _divided_at(boundary: int, said: Collection[int]) -> int | None:
+    """The position of the request that a boundary parts from what came of it; None if none."""
+    earlier = [position for position in said if position < boundary]
+    return None if boundary in said or not earlier else max(earlier)
