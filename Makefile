@@ -146,6 +146,7 @@ bench-smoke: setup  ## Run every benchmark in miniature, to show that it works
 	$(BIN)/python benchmarks/digests.py --smoke
 	$(BIN)/python benchmarks/compaction.py --smoke --windows 2000
 	$(BIN)/python benchmarks/prefix.py --smoke
+	$(BIN)/python benchmarks/session_latency.py --smoke
 	$(BIN)/python benchmarks/importers.py --smoke
 
 bench: setup  ## Measure ingest and queue; copy the figures into benchmarks/README.md by hand

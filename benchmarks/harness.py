@@ -124,6 +124,11 @@ def peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _maxrss_bytes()
 
 
+def resident_bytes() -> int:
+    """The memory that this process holds now; 0 where it is unknown."""
+    return 1024 * (_proc("status", "VmRSS") or 0)
+
+
 def bare_peak_bytes() -> int:
     """The same for an interpreter that does nothing, 0 where it is unknown."""
     code = "from pathlib import Path; print(Path('/proc/self/status').read_text())"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import doctest
 from pathlib import Path
 
-from benchmarks import compaction, prefix
+from benchmarks import compaction, prefix, session_latency
 from benchmarks.data.samples import Conversation, Question
-from benchmarks.windows import baselines, replays, talks
+from benchmarks.windows import baselines, replays, session_worker, talks
 from benchmarks.windows.baselines import Linear, Truncated
 from benchmarks.windows.talks import Said, Talk
 from treemem import Memory, Message
@@ -119,3 +119,20 @@ def test_an_agent_of_the_benchmark_calls_tools() -> None:
     assert turns == talks.agent_loop(12)
     assert any("tool_result" in str(turn["content"]) for turn in turns)
     assert all(talks.rendered(turn).startswith(turn["role"]) for turn in turns)
+
+
+def test_the_latency_of_a_session_is_measured_call_by_call(tmp_path: Path) -> None:
+    assert doctest.testmod(session_latency).failed == 0
+    settings = {"turns": 120, "window": 1_000, "searching": 10, "seed": 1, "model": "",
+                "seconds": 0}  # fmt: skip
+    with Memory.open(tmp_path / "a.sqlite3") as memory:
+        session = memory.session("assistant/1", window=1_000)
+        result = session_worker.run(session, settings)
+        assert session.turn_count == 120
+    assert len(result["append"]) == 120
+    assert len(result["contexts"]) == 60
+    kinds = session_latency.of_kinds(result, 120)
+    assert sum(map(len, kinds.values())) == 120 + 60
+    searched = kinds["context()"] + kinds["context(), with a compaction"]
+    assert len(searched) == 10
+    assert min(clock for clock, _ in searched) > 0

@@ -80,3 +80,33 @@ def test_an_open_point_that_was_closed_is_not_shown_as_open(memory: Memory) -> N
     memory.ledger.close(entry.id)
     session.compact(soft=True)
     assert "Still open:" not in session.context("").messages[0]["content"]
+
+
+def test_a_digest_leaves_half_of_the_room_for_what_comes(memory: Memory) -> None:
+    session = memory.session("a/1", window=6_000)
+    tokens = []
+    for number in range(120):
+        session.append({"role": "user", "content": f"Tell me about step {number} of the wheel."})
+        made = session.context("").compaction
+        if made is not None:
+            assert made.rungs[-1].name == "digest"
+            tokens.append(made.tokens_after)
+        said = f"In step {number} the wheel turns. " + "The clay is centred by hand. " * 12
+        session.append({"role": "assistant", "content": said})
+    assert len(tokens) >= 3
+    assert max(tokens) <= session.budget.digest_target
+
+
+def test_a_rule_that_the_system_prompt_shows_is_not_repeated(memory: Memory) -> None:
+    rule = "Always answer in German when I ask about the kiln."
+    session = memory.session("a/1")
+    session.append({"role": "user", "content": rule})
+    session.append({"role": "assistant", "content": "All right, I will."})
+    for number in range(3):
+        session.append({"role": "user", "content": f"Tell me about the wheel {number}, please."})
+        session.append({"role": "assistant", "content": "The wheel turns and turns, as before."})
+    session.compact(soft=True)
+    context = session.context("")
+    assert rule in context.system
+    past = next(m["content"] for m in context.messages if m["content"].startswith("<earlier"))
+    assert f"user: {rule}" not in past

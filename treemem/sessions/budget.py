@@ -19,6 +19,9 @@ RESERVE_SHARE_MAX = 0.25
 # A compaction begins at the first share of the room, and ends below the second: it must gain
 # enough turns that the next one is far.
 TRIGGER_SHARE, TARGET_SHARE = 0.85, 0.60
+# It ends at this share if it lets a digest stand for turns: then all of the context is evaluated
+# anew in any case, and the less is left, the later it is again.
+DIGEST_SHARE = 0.50
 WINDOW_MIN = 1_000
 # The largest share of the room that each part may take.
 SHARES: dict[str, float] = {
@@ -83,6 +86,11 @@ class Budget:
     def target(self) -> int:
         """The tokens that a compaction leaves at most."""
         return int(TARGET_SHARE * self.room)
+
+    @property
+    def digest_target(self) -> int:
+        """The tokens that a compaction leaves at most if it lets a digest stand for turns."""
+        return int(DIGEST_SHARE * self.room)
 
     def share(self, part: str) -> int:
         """The most tokens of a part, see SHARES."""

@@ -79,9 +79,10 @@ def compact(material: Material, *, notes: Sequence[Rung] = (), soft: bool = Fals
     if not soft:
         rungs += list(_without_summary(material, target))
     if soft or material.total() > target:
-        shown = _with_digest(material, target, soft=soft)
+        deep = material.limit(material.budget.digest_target)
+        shown = _with_digest(material, deep, soft=soft)
         rungs.append(Rung("digest", material.total(), state.last.boundary))
-    words = "\n".join(part.text for turn in state.window for part in turn.turn.parts)
+    words = "\n".join(part.text for turn in state.window for part in turn.words.parts)
     points = shown.open_texts if shown else ()
     made = Compaction(
         rungs=tuple(rungs),
@@ -171,7 +172,8 @@ def _cut(material: Material, boundary: int, rooms: dict[str, int]) -> Past:
         database, state.row, material.fanout, boundary,
         blocks.blocks_of(database, state.row.seq, boundary, boundary), rooms, material.count,
         _divided_request(material, boundary, REQUEST_CHARS_A_TOKEN * rooms["past"]),
-        [part.text for turn in state.window for part in turn.turn.parts],
+        [state.last.head,
+         *(part.text for turn in state.window for part in turn.words.parts)],
     )  # fmt: skip
     state.last = state.last._replace(boundary=boundary, past=shown.text)
     return shown

@@ -95,8 +95,8 @@ def compose(
     """What stands for the turns before a boundary, in one text, with what is open in the project.
 
     found: the blocks before it. rooms: the tokens for "past", "open" and "catalog". request: the
-    request whose block the boundary divides, word for word. visible: the words of the turns that
-    are shown, which have their open points themselves.
+    request whose block the boundary divides, word for word. visible: what is shown besides: rules,
+    and turns that have their open points themselves. It is not repeated.
     """
     parts: list[str] = []
     points: list[str] = []
@@ -128,7 +128,11 @@ def digest(
 ) -> tuple[list[str], list[str]]:  # fmt: skip
     """What the turns before a boundary were about, the files that were written and what is open, as
     texts, of which some may be empty; and the open points. The arguments are those of compose."""
-    said = _statements(database, live.seq, live.source_id, fanout, boundary)
+    shown = "\n".join(visible)
+    said = [
+        [one for one in part if one.text not in shown]
+        for part in _statements(database, live.seq, live.source_id, fanout, boundary)
+    ]
     files = _files_line(database, live.source_seq, int(FILES_SHARE * rooms["past"]), count)
     room = rooms["past"] - (count(files) if files else 0)
     names = _block_names(database, live.seq, said, found)
