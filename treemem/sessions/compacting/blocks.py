@@ -35,12 +35,17 @@ def blocks_of(database: Database, session_seq: int, turn_count: int, boundary: i
     """The blocks of a session, in order. boundary: the first turn that contexts show."""
     return [
         Block(
-            f"b{row.first}", clipped(row.request, REQUEST_CHARS),
-            clipped(row.outcome, DIGEST_CHARS), row.tokens, row.first, row.end,
+            f"b{row.first}", _cut(row.request, REQUEST_CHARS), _cut(row.outcome, DIGEST_CHARS),
+            row.tokens, row.first, row.end,
             times.from_ms(row.sent_at_ms), row.first >= boundary,
         )
         for row in turns.blocks(database, session_seq, turn_count)
     ]  # fmt: skip
+
+
+def _cut(brief: str, chars: int) -> str:
+    """The beginning of the first words of a turn, which are stored as one line."""
+    return brief if len(brief) <= chars else clipped(brief, chars)
 
 
 def span_of(block_id: str) -> tuple[int, int | None]:
@@ -59,23 +64,26 @@ def lines(found: Sequence[Block], room: int, count: TokenCounter) -> list[str]:
     tiers: list[list[str]] = []
     groups = _units(found)
     while groups:
-        texts = [_together(group) for group in groups]
-        costs = [count(text) + 1 for text in texts]
-        if sum(costs) <= room:
-            tiers.append(texts)
+        # The last groups that fit half of the room, if not all fit; the rest is for those before.
+        limit = min(room // 2, room - RANGE_TOKENS)
+        texts: list[str] = []
+        used = fitting = of_fitting = 0
+        for group in reversed(groups):
+            texts.append(_together(group))
+            used += count(texts[-1]) + 1
+            if used <= limit:
+                fitting, of_fitting = len(texts), used
+            if used > room:
+                break
+        else:
+            tiers.append(texts[::-1])
             break
         if len(groups) == 1:
             tiers.append([text] if count(text := _range(groups[0])) + 1 <= room else [])
             break
-        # The last groups that fit half of the room; the rest is for those before them.
-        fitting, used = len(groups), 0
-        limit = min(room // 2, room - RANGE_TOKENS)
-        while fitting and used + costs[fitting - 1] <= limit:
-            fitting -= 1
-            used += costs[fitting]
-        tiers.append(texts[fitting:])
-        groups = _merged(groups[:fitting])
-        room -= used
+        tiers.append(texts[:fitting][::-1])
+        groups = _merged(groups[: len(groups) - fitting])
+        room -= of_fitting
     return [text for tier in reversed(tiers) for text in tier]
 
 

@@ -65,9 +65,10 @@ _LEAVES = "SELECT count(*) FROM tree_node WHERE tree_seq = ? AND level = 0"
 _NODE = "SELECT node_seq FROM tree_node WHERE tree_seq = ? AND level = ? AND position = ?"
 
 
+# CROSS JOIN keeps the order: SQLite would read all turns of the session first.
 _POSITIONS = """
-SELECT m.id, min(t.position) FROM json_each(:ids) j JOIN message m ON m.id = j.value
-JOIN turn t ON t.message_seq = m.seq WHERE t.session_seq = :session GROUP BY m.id
+SELECT m.id, min(t.position) FROM json_each(:ids) j CROSS JOIN message m ON m.id = j.value
+CROSS JOIN turn t ON t.message_seq = m.seq WHERE t.session_seq = :session GROUP BY m.id
 """
 
 
