@@ -161,4 +161,6 @@ def _modules() -> list[str]:
 
 @pytest.mark.parametrize("name", _modules())
 def test_the_examples_in_docstrings_are_true(name: str) -> None:
+    if name.startswith("treemem.mcp_server"):
+        pytest.importorskip("mcp", reason="needs the extra mcp")
     assert doctest.testmod(importlib.import_module(name)).failed == 0

@@ -162,7 +162,9 @@ def _patience() -> float:
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
-@pytest.mark.parametrize("module", ["numpy", "tiktoken", "sqlite_utils", "rich", "llama_cpp"])
+@pytest.mark.parametrize(
+    "module", ["numpy", "tiktoken", "sqlite_utils", "rich", "llama_cpp", "mcp", "pydantic"]
+)
 def test_importing_treemem_loads_nothing_heavy(module: str) -> None:
     program = f"import sys, treemem; sys.exit({module!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

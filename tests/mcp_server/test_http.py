@@ -16,10 +16,12 @@ import pytest
 from treemem import Memory, Message, UsageError
 
 pytest.importorskip("mcp", reason="needs the extra mcp")
+import anyio
 import httpx2
+from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.helpers.mcp_client import PATIENCE, ROOT, called
+from tests.helpers.mcp_client import PATIENCE, ROOT, asking, called
 from treemem.mcp_server import http
 
 TOKEN = "correct-horse-battery-staple"
@@ -89,6 +91,27 @@ def test_an_error_is_a_sentence_here_too(serving: Serving) -> None:
     text, is_error = asked(serving, "search", TOKEN, query="x", bad="y")
     assert is_error
     assert text == "search: there is no argument 'bad'."
+
+
+def test_many_calls_at_a_time_are_all_answered(serving: Serving) -> None:
+    async def ask(client: Client) -> list[str]:
+        answers: list[str] = []
+
+        async def search() -> None:
+            result = await client.call_tool("search", {"query": "how are tickets keyed?"})
+            answers.append(result.content[0].text)  # type: ignore[union-attr]
+
+        async with anyio.create_task_group() as group:
+            for _ in range(12):
+                group.start_soon(search)
+        return answers
+
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    http_client = httpx2.AsyncClient(headers=headers, timeout=PATIENCE)
+    transport = streamable_http_client(serving.url, http_client=http_client)
+    answers = asking(transport, ask, http_client)
+    assert len(answers) == 12
+    assert all("meter of the truck" in answer for answer in answers)
 
 
 def status_of(serving: Serving, headers: list[tuple[str, str]], **request: object) -> int:

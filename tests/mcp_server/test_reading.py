@@ -85,6 +85,26 @@ def test_no_answer_exceeds_its_budget(tools: ReadTools, memory: Memory, budget: 
         assert count_tokens(answer.partition("\nNote:")[0]) <= budget, answer
 
 
+def test_no_answer_controls_a_terminal(memory: Memory) -> None:
+    hostile = "The pump \x1b]0;owned\x07\x1b[2J of \u202emraf\u2066 is broken.\x00 TODO: mend it."
+    memory.append("a/1", [Message("user", hostile)], title="\x1b[2J pump \u202e")
+    session = memory.session("a/2")
+    session.append({"role": "user", "content": hostile})
+    session.pin(goal=hostile)
+    memory.work(max_calls=0)
+    tools = ReadTools(OpenMemory(lambda: memory))
+    message_id = memory.messages("a/1")[0].id or ""
+    answers = [
+        tools.search("which pump is broken?"), tools.digest(), tools.digest(source="a/1"),
+        tools.ledger(kinds=["open", "fact"]), tools.recall([message_id]),
+        tools.recall(session="a/2", block_id="b0"), tools.session_context(),
+        tools.session_context("a/2"), tools.expand(memory.source("a/1").root_id or ""),
+    ]  # fmt: skip
+    for answer in answers:
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", answer)
+    assert "␛]0;owned␇␛[2J" in answers[4]
+
+
 def test_what_was_found_nowhere_is_said_so(tools: ReadTools) -> None:
     assert tools.search("xylophone").startswith('Nothing was found for "xylophone".')
 

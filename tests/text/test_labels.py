@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treemem.text.labels import clipped, fenced, flat, label, quoted
+from treemem.text.labels import clipped, fenced, flat, label, quoted, visible
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J"
 REVERSED = "\u202egnp.exe\u2066"
@@ -41,3 +41,12 @@ def test_no_text_can_end_its_fence() -> None:
     assert whole.startswith("<earlier ")
     assert end.startswith("</earlier ")
     assert whole.count(end) == 1
+
+
+@given(st.text())
+def test_a_visible_text_has_the_same_places_and_no_controls(text: str) -> None:
+    shown = visible(text)
+    assert len(shown) == len(text)
+    assert visible(shown) == shown
+    assert not any(ord(one) < 0x20 and one not in "\n\t" for one in shown)
+    assert "\u202e" not in visible(f"{text}{REVERSED}")

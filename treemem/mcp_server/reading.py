@@ -33,7 +33,7 @@ from treemem.mcp_server.arguments import (
 from treemem.mcp_server.opening import OpenMemory
 from treemem.memory import Memory
 from treemem.reports import count_of
-from treemem.text.labels import clipped, in_quotes
+from treemem.text.labels import clipped, in_quotes, visible
 from treemem.text.tokens import count_tokens
 from treemem.types import (
     Digest,
@@ -295,6 +295,7 @@ def _check_offset(offset: int, length: int) -> None:
 
 def _fenced_list(lines: Sequence[str], room: int, more: str) -> str:
     """The lines that fit, in a fence, and how many do not."""
+    lines = [visible(line) for line in lines]
     kept = texts.fitting(lines, room) or [texts.beginning(lines[0], room)[1]]
     left = len(lines) - len(kept)
     return texts.joined([
@@ -309,7 +310,7 @@ def _passages_text(result: SearchResult, room: int) -> str:
     """The rules and the passages of a search with their ids, without the passages with the lowest
     scores if they do not fit."""
     whole = "\n".join(passage.text for passage in result.passages)
-    rules = result.text.removesuffix(whole).rstrip("\n")
+    rules = visible(result.text.removesuffix(whole).rstrip("\n"))
     passages = list(result.passages)
     while True:
         parts = [rules, *map(_passage_text, passages), _sources_text(passages)]
@@ -317,7 +318,8 @@ def _passages_text(result: SearchResult, room: int) -> str:
         if count_tokens(text) <= room:
             return text
         if len(passages) <= 1:
-            return result.text if count_tokens(result.text) <= room else rules
+            only = visible(result.text)
+            return only if count_tokens(only) <= room else texts.beginning(only, room)[1]
         passages.remove(min(passages, key=lambda passage: passage.score))
 
 
@@ -326,7 +328,7 @@ def _passage_text(passage: Passage) -> str:
     ids = f"message {texts.short(passage.best.id)}"
     if passage.node_id is not None:
         ids += f", node {texts.short(passage.node_id)}"
-    return texts.joined([f"{head} {ids}", rest])
+    return texts.joined([visible(f"{head} {ids}"), visible(rest)])
 
 
 def _sources_text(passages: Sequence[Passage]) -> str:

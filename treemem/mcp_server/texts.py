@@ -15,7 +15,7 @@ from treemem import times
 from treemem.reports import count_of
 from treemem.search import snippets
 from treemem.search.speakers import speaker_of
-from treemem.text.labels import clipped, fenced, label
+from treemem.text.labels import clipped, fenced, label, visible
 from treemem.text.tokens import count_tokens, cut
 from treemem.types import ROLES, Entry, Message, Node, Statement
 
@@ -193,10 +193,11 @@ def not_shown(messages: Sequence[Message]) -> str:
 
 
 def beginning(text: str, room: int) -> tuple[int, str]:
-    """The end of the longest beginning of a text that fits room tokens, and that beginning."""
-    begun = text[: room * TOKEN_CHARS]
+    """The end of the longest beginning of a text that fits room tokens, and that beginning with
+    its controls made visible."""
+    begun = visible(text[: room * TOKEN_CHARS])
     end = len(begun) if count_tokens(begun) <= room else cut(begun, max(1, room))[0][0]
-    return end, text[:end]
+    return end, begun[:end]
 
 
 def turns_text(turns: Iterable[Mapping[str, Any]]) -> str:

@@ -21,6 +21,7 @@ from treemem.errors import TreememError
 from treemem.mcp_server.opening import OpenMemory
 from treemem.mcp_server.reading import ReadTools
 from treemem.mcp_server.writing import WriteTools
+from treemem.text.labels import visible
 
 # Characters of a value that an error shows.
 VALUE_CHARS = 80
@@ -84,7 +85,7 @@ def _in_sentences(method: Callable[..., str]) -> Callable[..., str]:
         try:
             return method(**arguments)
         except TreememError as error:
-            raise ToolError(error.for_shell()) from None
+            raise ToolError(visible(error.for_shell())) from None
 
     return run
 

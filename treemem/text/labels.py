@@ -23,6 +23,8 @@ _MIXED_LETTERS = lazy_regex(rf"[A-Za-z](?=.*[{_ALIKE}])|[{_ALIKE}](?=.*[A-Za-z])
 RESERVED_NAMES = frozenset({*ROLES, *ORIGINS, "summary", "standing instructions"})
 # Joiners inside words and emoji, which are no controls.
 _JOINERS = "\u200c\u200d"
+# The first of the characters that picture controls: "␀" for NUL.
+_PICTURES = 0x2400
 # Characters of a text that are looked at for a quotation.
 _CHARS_READ = 2_000
 # A quotation is cut at a space only if that leaves this share of its room.
@@ -69,6 +71,25 @@ def flat(text: str) -> str:
             if character.isspace() or character in _JOINERS or not _is_control(character)
         )
     return " ".join(text.split())
+
+
+def visible(text: str) -> str:
+    """The text with a visible character for each that controls a terminal or the direction of
+    text, so that places in it stay the same. Lines and tabs are kept.
+
+    Example:
+        >>> visible("red \\x1b[31m\\r\\n\\u202eline")
+        'red ␛[31m \\n�line'
+    """
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    if character in "\n\t" or character in _JOINERS or character.isprintable():
+        return character
+    if character.isspace() and character not in "\x1c\x1d\x1e\x1f":
+        return " "
+    return chr(_PICTURES + ord(character)) if character < " " else "\ufffd"
 
 
 def _is_control(character: str) -> bool:

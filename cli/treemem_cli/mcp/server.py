@@ -5,6 +5,7 @@ Tested in tests/cli/mcp/test_server.py.
 
 from __future__ import annotations
 
+import signal
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,9 @@ def mcp_command(
         return
     if sys.stdin.isatty():
         note(WAITING)
+    # Python would wait for the thread that reads standard input, which ends with the input alone.
+    # What was acknowledged is in the file however the process ends.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     server.run("stdio")
 
 
