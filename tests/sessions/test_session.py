@@ -422,6 +422,19 @@ def test_nothing_to_append_adds_no_turn(memory: Memory) -> None:
     assert session.context().messages == []
 
 
+def test_a_long_history_is_appended_at_once(memory: Memory) -> None:
+    session = memory.session("a/1", window=2_000)
+    history = [
+        message for number in range(1_500)
+        for message in (user(f"What about kiln {number}?"), answer(f"It has glaze {number}."))
+    ]  # fmt: skip
+    assert session.append(iter(history)) == list(range(3_000))
+    assert session.messages() == history
+    context = session.context("")
+    assert context.tokens <= session.budget.room
+    assert shapes.problems(context.messages, "openai", None) == []
+
+
 def test_a_message_with_only_thinking_is_stored_and_left_out_of_requests(memory: Memory) -> None:
     session = memory.session("a/1", shape="anthropic")
     thought = {"type": "thinking", "thinking": "They want kilns.", "signature": "abc"}
