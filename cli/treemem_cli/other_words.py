@@ -29,6 +29,7 @@ MEANINGS: tuple[tuple[str, dict[str, str]], ...] = (
     ("discover scan init setup", {}),
     ("status info count", {}),
     ("watch follow sync", {}),
+    ("compact compress shrink", {}),
     ("pull download install", {"": "To download a model: treemem model pull."}),
     ("list ls", {"": "To list what is stored: treemem source list. Others: treemem topic list, "
                      "treemem rule list, treemem job list, treemem model list."}),

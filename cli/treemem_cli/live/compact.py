@@ -113,6 +113,10 @@ def _target(file: Path, output: Path | None, *, in_place: bool, is_report: bool)
     if in_place and output is not None:
         raise click.UsageError("-o and --in-place exclude each other.")
     if in_place:
+        from treemem import LogFile
+
+        if file.is_file() and LogFile(str(file), file).is_compressed:
+            raise click.UsageError(f"{file} is compressed, and what is written is not; use -o.")
         return file
     if output is None:
         if not is_report and sys.stdout.isatty():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -107,6 +108,14 @@ def test_a_link_is_followed_and_not_replaced(log: Path, tmp_path: Path) -> None:
     assert run("compact", str(log), "--window", "4000", "-o", str(link)).exit_code == 0
     assert link.is_symlink()
     assert rows(real.read_text())[0]["isCompactSummary"] is True
+
+
+def test_a_compressed_log_is_read_and_never_replaced(log: Path) -> None:
+    packed = log.with_name(f"{log.name}.gz")
+    packed.write_bytes(gzip.compress(log.read_bytes()))
+    result = run("compact", str(packed), "--window", "4000", "--in-place", "--yes")
+    assert (result.exit_code, "is compressed" in result.stderr) == (2, True)
+    assert rows(run("compact", str(packed), "--window", "4000").stdout)[0]["isCompactSummary"]
 
 
 def test_in_place_leaves_a_log_that_fits(log: Path) -> None:

@@ -329,6 +329,32 @@ def test_rules_and_requests_that_are_gone_are_in_the_summary(tmp_path: Path) -> 
     assert "[2026-01-05]" in log.summary
 
 
+def test_the_request_that_is_being_worked_on_is_named_once_in_full(tmp_path: Path) -> None:
+    rows: list[Row] = [
+        {"role": "user", "content": "Count the sacks in the barn."},
+        {"role": "assistant", "content": "Nine sacks are left in the barn."},
+        {"role": "user", "content": "Mend the roof, and say which beams were replaced."},
+    ]
+    for number in range(30):
+        call = {"id": f"c{number}", "type": "function",
+                "function": {"name": "bash", "arguments": json.dumps({"n": number})}}  # fmt: skip
+        rows.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        result = f"beam {number} {RESULT[number * 30 : number * 30 + 700]}"
+        rows.append({"role": "tool", "tool_call_id": f"c{number}", "content": result})
+    path = tmp_path / "chat.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    log = compact_log(path, window=WINDOW)
+    before, _, asked = log.summary.partition("What the user asked")
+    assert before
+    assert asked.splitlines()[1:] == [
+        "- Count the sacks in the barn. → Nine sacks are left in the barn.", "",
+        "The request that is being worked on:",
+        "user: Mend the roof, and say which beams were replaced.",
+    ]  # fmt: skip
+    rows = [json.loads(line) for line in log.data.splitlines()]
+    assert shapes.problems(rows, "openai") == []
+
+
 def test_without_times_the_summary_has_no_days(tmp_path: Path) -> None:
     log = compact_log(sharegpt(tmp_path), window=WINDOW)
     assert "\n- [20" not in log.summary
