@@ -191,3 +191,27 @@ def test_a_process_of_its_own_answers_over_stdio(path: Path, tmp_path: Path) -> 
     assert "The tanker is blue." in again
     with Memory.open(path) as memory:
         assert memory.messages("mcp/notes")[0].origin == "assistant"
+
+
+def test_an_agent_does_not_read_what_another_keeps_to_itself(tmp_path: Path) -> None:
+    path = tmp_path / "shared.sqlite3"
+    with Memory.open(path, agent="ana") as memory:
+        session = memory.session("ana/1", private=True, project="/p/farm")
+        session.append({"role": "user", "content": "We decided to buy the red tanker."})
+        memory.work(max_calls=0)
+        message_id = memory.messages("ana/1")[0].id
+        root_id = memory.source("ana/1").root_id
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("search", {"query": "which tanker?"}), ("digest", {}), ("digest", {"project": "farm"}),
+        ("digest", {"since": "2020-01-01"}), ("ledger", {"kinds": ["decision", "fact"]}),
+        ("expand", {"node_id": root_id}), ("recall", {"message_ids": [message_id]}),
+        ("recall", {"session": "ana/1", "block_id": "b0"}), ("session_context", {}),
+        ("session_context", {"session": "ana/1"}),
+    ]  # fmt: skip
+
+    async def ask(client: Client) -> str:
+        results = [await client.call_tool(tool, arguments) for tool, arguments in calls]
+        return "\n".join(result.content[0].text for result in results)  # type: ignore[union-attr]
+
+    assert "red tanker" not in asking(child(path, "--agent", "bor"), ask)
+    assert asking(child(path, "--agent", "ana"), ask).count("red tanker") > 5

@@ -139,6 +139,8 @@ class ReadTools:
         """Go down in the tree of summaries: the children of a node with what they are about, or
         the messages of a leaf word for word."""
         below = self._memory.use(lambda memory: memory.expand(node_id))
+        if not below:
+            return f"There is nothing below node {texts.short(node_id)} that you may read."
         if start >= len(below):
             raise UsageError(f"Node {node_id} has {len(below)} children, so start is less.")
         room = budget_tokens - texts.FENCE_TOKENS
@@ -351,11 +353,10 @@ def _digest_lines(memory: Memory, scope: Scope) -> list[str]:
     digest = memory.digest(scope)
     lines = _lines_of_digest(digest)
     if scope.kind == "everything":
-        if lines:
-            lines += ["Latest sources:", *_source_lines(memory, scope, None, None)[:SOURCES_MAX]]
-            topics = memory.topics.list()[:TOPICS_MAX]
-            lines += ["Topics:", *map(_topic_line, topics)] if topics else []
-        return lines
+        sources = _source_lines(memory, scope, None, None)[:SOURCES_MAX]
+        lines += ["Latest sources:", *sources] if sources else []
+        topics = memory.topics.list()[:TOPICS_MAX]
+        return [*lines, "Topics:", *map(_topic_line, topics)] if topics else lines
     if scope.kind == "topic":
         root_id = memory.tree(scope, cite=False).root_id
         return [*lines, f"Its root: node {texts.short(root_id)}"] if root_id and lines else lines
