@@ -72,6 +72,7 @@ def test_tools_and_instructions_cost_little(server: Any) -> None:
     schemas = [tool.model_dump_json(by_alias=True, exclude_none=True) for tool in tools_of(server)]
     assert sum(map(count_tokens, schemas)) < TOOLS_TOKENS_MAX
     assert count_tokens(INSTRUCTIONS) < INSTRUCTIONS_TOKENS_MAX
+    assert INSTRUCTIONS.index("the user's wish.") < 512
 
 
 def test_every_argument_of_a_schema_is_told_apart(server: Any) -> None:

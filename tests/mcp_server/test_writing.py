@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from treemem import Memory, Message, NotFoundError, UsageError
@@ -27,6 +29,7 @@ def test_a_note_is_found_at_once(tools: WriteTools, memory: Memory) -> None:
         "assistant", "The tanker is blue.", "assistant",
     )  # fmt: skip
     assert "blue" in memory.search("which colour has the tanker?").text
+    assert datetime.fromisoformat(str(message.sent_at)).date() == datetime.now(UTC).date()
     assert memory.source("mcp/notes").source.project == "/home/neza/milkround"
 
 
@@ -45,6 +48,13 @@ def test_no_word_of_an_assistant_becomes_a_rule(
     assert all(entry.origin != "typed" for entry in kinds)
     session = memory.session("assistant/1", project="/home/neza/milkround")
     assert not any("deploy" in line for line in session.runtime_lines())
+
+
+def test_a_time_that_is_given_is_kept(tools: WriteTools, memory: Memory) -> None:
+    tools.remember(messages=[Said(role="user", text="Hi.", sent_at="2026-01-02T03:04:05Z")])
+    assert str(memory.messages("mcp/notes")[0].sent_at).startswith("2026-01-02T03:04:05")
+    with pytest.raises(UsageError, match="ISO 8601"):
+        tools.remember(messages=[Said(role="user", text="Hi.", sent_at="yesterday")])
 
 
 def test_the_same_words_from_the_user_are_a_rule(memory: Memory) -> None:

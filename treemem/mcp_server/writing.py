@@ -7,6 +7,7 @@ in the session.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -39,7 +40,9 @@ class Said(BaseModel):
 
     role: Literal["user", "assistant"]
     text: Text
-    sent_at: Annotated[Name | None, Field(description="ISO 8601, with its zone.")] = None
+    sent_at: Annotated[Name | None, Field(description="ISO 8601, with its zone. Default: now.")] = (
+        None
+    )
 
 
 class WriteTools:
@@ -67,8 +70,9 @@ class WriteTools:
         if (text is None) == (messages is None):
             raise UsageError("remember takes either text or messages.")
         said = messages or [Said(role="assistant", text=text or "")]
+        now = datetime.now().astimezone()
         stored = [
-            Message(one.role, one.text, sent_at=one.sent_at, origin=_ORIGINS[one.role])
+            Message(one.role, one.text, sent_at=one.sent_at or now, origin=_ORIGINS[one.role])
             for one in said
         ]
         source_id = source if source.startswith(SOURCE_PREFIX) else SOURCE_PREFIX + source
