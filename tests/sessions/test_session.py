@@ -305,6 +305,25 @@ def test_bands_and_parts_add_up(memory: Memory) -> None:
     assert "recall" in context.get_back
 
 
+def test_pins_and_rules_are_counted_as_what_they_are_wherever_they_stand(memory: Memory) -> None:
+    session = memory.session("a/1", system="Be brief.")
+    session.append(user("From now on, always answer me in rhymes. What is in the kiln?"))
+    memory.work(max_calls=0)
+    first = session.context("").components
+    assert first["pins"] == first["memory"] == 0
+    session.pin(goal="Ship the kiln")
+    session.append(answer("Bowls."))
+    session.append(user("And now?"))
+    told = session.context("").components
+    assert told["pins"] > 0
+    assert told["memory"] == 0
+    session.compact(soft=True)
+    at_the_top = session.context("").components
+    assert at_the_top["pins"] > 0
+    assert at_the_top["rules"] > 0
+    assert at_the_top["memory"] == 0
+
+
 # -- the catalog -----------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from treemem.sessions import shapes
 from treemem.sessions.budget import Budget
+from treemem.sessions.compacting.head import RULES_TITLE
 from treemem.sessions.counting import TokenCounter
 from treemem.sessions.shapes import Shape, Turn
 from treemem.sessions.state import State
@@ -99,15 +100,20 @@ def _components(state: State, count: TokenCounter) -> dict[str, int]:
     tools = [turn for turn in turns if any(
         part.kind in ("tool_use", "tool_result") for part in turn.turn.parts)]  # fmt: skip
     of_tools = sum(turn.own_tokens for turn in tools)
+    head = count(state.last.head) if state.last.head else 0
+    rules = count("".join(state.last.head.partition(RULES_TITLE)[1:])) if head else 0
+    attached = [one for turn in turns for one in turn.attached]
+    changes = sum(one.tokens for one in attached if one.kind == "pins")
     return {
         "system": count(state.row.system),
-        "pins": count(state.last.head) if state.last.head else 0,
+        "pins": head - rules + changes,
+        "rules": rules,
         "past": max(0, count(state.last.past) - catalog) if state.last.past else 0,
         "catalog": catalog,
         "folds": sum(count(fold.text) for fold in state.folds),
         "turns": sum(turn.own_tokens for turn in turns) - of_tools,
         "tools": of_tools,
-        "memory": sum(turn.tokens - turn.own_tokens for turn in turns),
+        "memory": sum(one.tokens for one in attached) - changes,
     }
 
 

@@ -80,12 +80,12 @@ class Context:
     messages: ready to send, in the session's shape; in OpenAI's, the first one is the system
     message. system: the system prompt with what is pinned, for Anthropic's shape. tokens: of all of
     it, as counted here, corrected by what report_usage said. components: the tokens of each part:
-    system, pins, rules, past, catalog, turns, tools, memory. room: how many tokens the window has
-    for messages. band: how full it is. cache_prefix_tokens, cache_prefix_messages: of what the next
-    context will begin with, too, so a mark for a provider's cache belongs after it. left_out: how
-    many turns are not shown word for word; get_back: how to read them. compaction: the one that
-    was made for this context. memory_ids: the messages that were found in the memory for the last
-    turn. notes: what was missing, in sentences.
+    system, pins, rules, past, catalog, folds, turns, tools, memory. room: how many tokens the
+    window has for messages. band: how full it is. cache_prefix_tokens, cache_prefix_messages: of
+    what the next context will begin with, too, so a mark for a provider's cache belongs after it.
+    left_out: how many turns are not shown word for word; get_back: how to read them. compaction:
+    the one that was made for this context. memory_ids: the messages that were found in the memory
+    for the last turn. notes: what was missing, in sentences.
     """
 
     messages: list[dict[str, Any]]
