@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # How often the progress bar is updated: counting the queue can take longer than a step.
 SHOW_SECONDS = 0.2
+_JOBS_COUNTED_MAX = 1_000
 
 
 @click.command("work")
@@ -77,6 +78,7 @@ def work_command(
                 print_json(report)
             else:
                 print_work_report(report)
+                _note_later(memory)
                 exam = memory.status().exam
                 if exam is not None and exam.mode is None:
                     note("The summarizer failed its exam and is not used. See: treemem status")
@@ -90,6 +92,21 @@ def work_command(
     exit_if_interrupted(context, interrupted)
     if report.failed and not report.done:
         context.exit(1)
+
+
+def _note_later(memory: Memory) -> None:
+    """Says when the jobs are due that wait for their interval."""
+    from treemem.reports import count_of
+    from treemem_cli.render import moment
+
+    now = time.time()
+    due = [job.not_before for job in memory.jobs("todo", _JOBS_COUNTED_MAX)
+           if datetime.fromisoformat(job.not_before).timestamp() > now]  # fmt: skip
+    if due:
+        note(
+            f"{count_of(len(due), 'job')} due later, from {moment(min(due))} on; see: treemem job "
+            "list. To make one due now: treemem job retry ID"
+        )
 
 
 def _pause_seconds(every: float, report: WorkReport) -> float:

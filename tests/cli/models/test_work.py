@@ -86,3 +86,21 @@ def test_work_with_watch_sleeps_until_the_hours_begin(
         memory.append("s", [Message(text=prose(1, 8))])
     assert run("work", "--watch", "--every", "30m", "--between", "22:00-07:00").exit_code == 130
     assert sleeps == [(1_800, 0), (900, 0), (1_800, 1)]
+
+
+def test_work_says_when_what_waits_for_its_interval_is_due(evening: FakeClock) -> None:
+    with Memory.open() as memory:
+        memory.append("a", [Message(text=prose(1, 8))])
+        memory.work(max_calls=0)
+        memory.append("b", [Message(text=prose(2, 8))])
+        memory.work(max_calls=0)
+    result = run("work")
+    assert result.stdout.startswith("Done: nothing to do")
+    assert "2 jobs due later, from 2026-01-10 21:30 on" in result.stderr
+    for job in run_json("job", "list"):
+        assert run("job", "retry", str(job["id"])).exit_code == 0
+    again = run("work")
+    assert "1 global job, 1 topics job" in again.stdout
+    assert "due later" not in again.stderr
+    with Memory.open() as memory:
+        assert memory.status().jobs["global"].get("todo", 0) == 0
