@@ -398,9 +398,10 @@ class Summary:
 class Node:
     """A leaf (level 0), or a group of nodes of lower levels.
 
-    tokens: of the verbatim text below it. provisional: an open tail, or a root above an
-    unfinished frontier; it is replaced as its source grows. unproven: what models wrote about it
-    that no checker accepted, filled by Memory.node alone.
+    tokens: of the verbatim text below it. message_count: the messages that it has a part of, each
+    once. provisional: an open tail, or a root above an unfinished frontier; it is replaced as its
+    source grows. unproven: what models wrote about it that no checker accepted, filled by
+    Memory.node alone.
     """
 
     id: str

@@ -56,6 +56,8 @@ class EmbedderStatus:
 class Status:
     """The state of one memory file.
 
+    abandoned: those of the messages that are in no history any more: of branches that were left,
+    and earlier versions. No tree has them.
     leaves_without_topic: leaves and open tails that are similar to too few others. ledger: the
     entries of each kind that hold.
     checker: the model that checks notes, None if none does. calibration: its measured precision,
@@ -89,6 +91,7 @@ class Status:
     checker: str | None = None
     reranker: str | None = None
     calibration: Calibration | None = None
+    abandoned: int = 0
 
 
 _COUNTS = """
@@ -101,7 +104,9 @@ SELECT (SELECT count(*) FROM source), (SELECT count(*) FROM message),
   (SELECT count(*) FROM node n WHERE n.level = 0
      AND NOT EXISTS (SELECT 1 FROM topic_leaf tl WHERE tl.node_seq = n.seq)
      AND (EXISTS (SELECT 1 FROM tree_node tn WHERE tn.node_seq = n.seq)
-       OR EXISTS (SELECT 1 FROM tree t WHERE t.scope = 'source' AND t.tail_seq = n.seq)))
+       OR EXISTS (SELECT 1 FROM tree t WHERE t.scope = 'source' AND t.tail_seq = n.seq))),
+  (SELECT count(*) FROM message m WHERE NOT EXISTS (
+     SELECT 1 FROM source_message sm WHERE sm.message_seq = m.seq AND sm.state = 'active'))
 """
 _PRODUCERS = """
 SELECT p.seq, p.name, count(*), sum(s.usable), sum(s.offered)
@@ -124,7 +129,7 @@ def read_status(
     counts = database.row(_COUNTS)
     assert counts is not None
     (sources, messages, tokens, leaves, groups, open_messages, topics,
-     without_topic) = counts  # fmt: skip
+     without_topic, abandoned) = counts  # fmt: skip
     summarizer = settings.get(database, settings.SUMMARIZER)
     embedder = settings.get(database, settings.EMBEDDER)
     reranker = settings.get(database, settings.RERANKER)
@@ -138,6 +143,7 @@ def read_status(
         sqlite_version=".".join(map(str, SQLITE_VERSION)),
         sources=sources,
         messages=messages,
+        abandoned=abandoned,
         tokens=tokens,
         leaves=leaves,
         groups=groups,

@@ -7,8 +7,10 @@ Tested in tests/test_memory.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from treemem import times
@@ -18,9 +20,21 @@ from treemem.store.database import Database, Row, json_list
 from treemem.tree import builder
 from treemem.types import Message, Node, Scope, Source, SourceKind, Statement, Tree
 
-_NODE_COLUMNS = (
-    "n.seq, n.id, n.level, n.tokens, n.message_count, n.started_at_ms, n.ended_at_ms, n.provisional"
+_NODE_COLUMNS = "n.seq, n.id, n.level, n.tokens, n.started_at_ms, n.ended_at_ms, n.provisional"
+# Subtle: node.message_count counts stretches. A long message is in several leaves, and sources may
+# share messages and leaves.
+_MESSAGES_BELOW = """
+WITH RECURSIVE down (seq) AS (
+  SELECT ?
+  UNION
+  SELECT nc.child_seq FROM down JOIN node_child nc ON nc.node_seq = down.seq
 )
+SELECT count(DISTINCT ls.message_seq) FROM down JOIN leaf_span ls ON ls.node_seq = down.seq
+"""
+_SPANS = """
+SELECT DISTINCT node_seq, message_seq FROM leaf_span
+WHERE node_seq IN (SELECT value FROM json_each(?))
+"""
 _BY_PREFIX = f"SELECT {_NODE_COLUMNS} FROM node n WHERE n.id >= ? AND n.id < ? LIMIT 6"  # noqa: S608
 _BY_SEQ = f"SELECT {_NODE_COLUMNS} FROM node n WHERE n.seq = ?"  # noqa: S608
 _MESSAGE_BY_PREFIX = "SELECT seq, id FROM message WHERE id >= ? AND id < ? LIMIT 6"
@@ -62,13 +76,17 @@ def node_from(
     summary_seq: int | None = None,
     cite: bool = False,
     all_views: bool = False,
+    message_count: int | None = None,
 ) -> Node:
     """Builds the Node of a row of _NODE_COLUMNS.
 
     summary_seq: the view to show; None for the best one. cite: includes the messages that the
-    statements cite. all_views: includes the list of all producers' views.
+    statements cite. all_views: includes the list of all producers' views. message_count: of the
+    messages below it; None to count them.
     """
-    seq, node_id, level, tokens, message_count, started, ended, provisional = row
+    seq, node_id, level, tokens, started, ended, provisional = row
+    if message_count is None:
+        message_count = int(database.value(_MESSAGES_BELOW, (seq,)))
     shown = summary_seq if summary_seq is not None else summaries.shown_summary(database, seq)
     sql = ("SELECT n.id FROM node_child nc JOIN node n ON n.seq = nc.child_seq "
            "WHERE nc.node_seq = ? ORDER BY nc.ordinal")  # fmt: skip
@@ -129,15 +147,41 @@ def tree(database: Database, scope: Scope, *, cite: bool) -> Tree:
     if tree_row is None or tree_row.root_seq is None:
         return Tree(scope, None, ())
     root = _row_of(database, tree_row.root_seq)
-    nodes: dict[int, Node] = {}
+    rows: dict[int, Row] = {}
+    children: dict[int, list[int]] = {}
     stack = [tree_row.root_seq]
     while stack:
         seq = stack.pop()
-        if seq not in nodes:  # sources may share nodes
-            nodes[seq] = node_from(database, _row_of(database, seq), cite=cite)
-            stack += reversed(summaries.child_seqs(database, seq))
+        if seq not in rows:  # sources may share nodes
+            rows[seq] = _row_of(database, seq)
+            children[seq] = summaries.child_seqs(database, seq)
+            stack += reversed(children[seq])
+    upwards = sorted(rows, key=lambda seq: rows[seq][2])  # a group's level is above its children's
+    counts = _message_counts(database, {seq: children[seq] for seq in upwards})
+    nodes = tuple(
+        node_from(database, row, cite=cite, message_count=counts[seq]) for seq, row in rows.items()
+    )
     shown = summaries.statements(database, summaries.shown_summary(database, root[0]))
-    return Tree(scope, root[1], _of_node(shown, root[2]), tuple(nodes.values()))
+    return Tree(scope, root[1], _of_node(shown, root[2]), nodes)
+
+
+def _message_counts(database: Database, children: Mapping[int, Sequence[int]]) -> dict[int, int]:
+    """How many messages are below each node of a tree. children: by node, the lowest first."""
+    leaves = [seq for seq, below in children.items() if not below]
+    below: dict[int, set[int]] = {seq: set() for seq in leaves}
+    for seq, message_seq in database.rows(_SPANS, (json_list(leaves),)):
+        below[seq].add(message_seq)
+    counts = {}
+    parents_left = Counter(chain.from_iterable(children.values()))
+    for seq, own in children.items():
+        if own:
+            below[seq] = set().union(*(below[child] for child in own))
+        counts[seq] = len(below[seq])
+        for child in own:
+            parents_left[child] -= 1
+            if not parents_left[child]:
+                del below[child]
+    return counts
 
 
 _UP = """

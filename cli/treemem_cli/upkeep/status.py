@@ -51,9 +51,11 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
     from treemem.reports import count_of
 
     yield "file", f"{status.path}, {status.size_bytes / 1e6:.1f} MB, SQLite {status.sqlite_version}"
+    messages = count_of(status.messages, "message")
+    if status.abandoned:
+        messages += f" ({status.abandoned:,} abandoned or replaced, in no tree)"
     yield "stored", ", ".join((
-        count_of(status.sources, "source"), count_of(status.messages, "message"),
-        count_of(status.tokens, "token"),
+        count_of(status.sources, "source"), messages, count_of(status.tokens, "token"),
     ))  # fmt: skip
     if is_verbose():
         yield from _tree_rows(status)
