@@ -355,6 +355,13 @@ def test_the_request_that_is_being_worked_on_is_named_once_in_full(tmp_path: Pat
     assert shapes.problems(rows, "openai") == []
 
 
+@pytest.mark.parametrize("write", [sharegpt, pi, codex])
+def test_much_of_the_target_is_used(write: Callable[[Path], Path], tmp_path: Path) -> None:
+    log = compact_log(write(tmp_path), window=2 * WINDOW)
+    room = 2 * WINDOW - 1_024
+    assert 0.45 * room < log.tokens_after <= 0.6 * room
+
+
 def test_without_times_the_summary_has_no_days(tmp_path: Path) -> None:
     log = compact_log(sharegpt(tmp_path), window=WINDOW)
     assert "\n- [20" not in log.summary

@@ -45,7 +45,8 @@ SQUEEZED_MIN, SQUEEZE = 64, 0.7
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a compaction works with. factor: the provider's tokens for each token counted here."""
+    """What a compaction works with. factor: the provider's tokens for each token counted here.
+    goal: the tokens that it should leave at most; None for the targets of the budget."""
 
     database: Database
     state: State
@@ -54,6 +55,7 @@ class Material:
     fanout: int
     now_ms: int
     factor: float = 1.0
+    goal: int | None = None
 
     def limit(self, tokens: int) -> int:
         """A number of tokens of the provider's, as counted here."""
@@ -71,7 +73,8 @@ def compact(material: Material, *, notes: Sequence[Rung] = (), soft: bool = Fals
     pause. Raises UsageError if what cannot be left out does not fit.
     """
     state, database = material.state, material.database
-    target = material.limit(material.budget.target)
+    budget, goal = material.budget, material.goal
+    target = material.limit(budget.target if goal is None else goal)
     before = material.total()
     open_before = past.open_count(database, state.row.source_id)
     rungs = list(notes)
@@ -79,7 +82,7 @@ def compact(material: Material, *, notes: Sequence[Rung] = (), soft: bool = Fals
     if not soft:
         rungs += list(_without_summary(material, target))
     if soft or material.total() > target:
-        deep = material.limit(material.budget.digest_target)
+        deep = material.limit(budget.digest_target if goal is None else goal)
         shown = _with_digest(material, deep, soft=soft)
         rungs.append(Rung("digest", material.total(), state.last.boundary))
     words = "\n".join(part.text for turn in state.window for part in turn.words.parts)

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from treemem.store.vectors import Vector
 
 LogShape = Literal["own", "openai"]
+# The goals that are tried, in shares of the budget's target.
+GOAL_SHARES = (1.6, 1.4, 1.2, 1.0)
 # What a session returns to an assistant that asks, and nobody does for a log.
 _HANDLE = lazy_regex(r"; read\('h[0-9]+\.[0-9]+'\)(?: returns it)?")
 
@@ -144,31 +146,60 @@ class _Held:
 
 
 def _compacted(engine: Engine, wanted: Wanted, log: Log) -> _Held:
-    """Compacts the conversation of a log, if it does not fit the window."""
-    database = engine.database
+    """Compacts the conversation of a log, if it does not fit the window. A compaction leaves less
+    than its goal, since it keeps room for what the past of a session may say, and requests whole.
+    So larger goals are tried first, and the first is taken that leaves no more than the target."""
     session = opening.open_session(engine, wanted)
     owners = _appended(session, log)
-    with database.reading():
-        stored = sessions.of_source(database, session.id)
-        assert stored is not None, "the session was begun above"
-        state = State(stored)
-        state.refresh(database)
-    count = counter_of(stored.tokenizer)
+    state = _state(engine, session)
+    count, budget = counter_of(state.row.tokenizer), session.budget
     before = state.tokens(count)
-    if before <= session.budget.trigger:
+    if before <= budget.trigger:
         return _Held(state, owners, {}, before, before)
     engine.settle()
-    material = Material(database, state, session.budget, count, engine.shape.fanout, engine.clock())
-    with database.transaction():
-        rungs = passes.compact(material).rungs
-        said = {
-            position for position, number in enumerate(owners)
-            if log.messages[number].kind == "said" and log.messages[number].role == "user"
-        }  # fmt: skip
-        after = sum(turn.own_tokens for turn in state.window) + count(stored.system)
-        room = session.budget.room - after - MESSAGE_TOKENS
-        summary = summaries.compose(material, said, room) if state.last.boundary else ""
-    if summary:  # which is shorter than what the past of a session says
+    for share in GOAL_SHARES:
+        try:
+            with engine.database.transaction():
+                material = Material(
+                    engine.database, _state(engine, session), budget, count,
+                    engine.shape.fanout, engine.clock(), goal=int(share * budget.target),
+                )  # fmt: skip
+                held = _tried(material, owners, log, before)
+                if held.tokens_after <= budget.target or share == GOAL_SHARES[-1]:
+                    return held
+                raise _TooLargeError
+        except _TooLargeError:  # and what was tried is rolled back
+            continue
+    raise AssertionError("the last goal is taken whatever it leaves")
+
+
+class _TooLargeError(Exception):
+    """A goal was too large."""
+
+
+def _state(engine: Engine, session: Session) -> State:
+    """A session as it is stored, before a compaction that is tried."""
+    with engine.database.reading():
+        stored = sessions.of_source(engine.database, session.id)
+        assert stored is not None, "it was begun before"
+        state = State(stored)
+        state.refresh(engine.database)
+    return state
+
+
+def _tried(material: Material, owners: list[int], log: Log, before: int) -> _Held:
+    """What a compaction with this goal leaves, in the caller's transaction."""
+    state, count = material.state, material.count
+    rungs = passes.compact(material).rungs
+    said = {
+        position for position, number in enumerate(owners)
+        if log.messages[number].kind == "said" and log.messages[number].role == "user"
+    }  # fmt: skip
+    after = sum(turn.own_tokens for turn in state.window) + count(state.row.system)
+    summary = ""
+    if state.last.boundary:
+        room = material.budget.room - after - MESSAGE_TOKENS
+        summary = summaries.compose(material, said, room)
         after += count(summary) + MESSAGE_TOKENS
         rungs = (*rungs[:-1], replace(rungs[-1], tokens=after))
     return _Held(state, owners, _cuts(state.window, owners), before, after, rungs, summary)
