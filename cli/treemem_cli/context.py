@@ -45,6 +45,8 @@ def open_memory(
     if is_new and given is None and not create:
         raise DatabaseError(f"{NOTHING_STORED} {path} does not exist.")
     memory = Memory.open(given, must_exist=not create, agent=agent)
+    if is_new and (context.obj or {}).get("is_db_typed"):  # perhaps mistyped
+        note(f"New memory file: {path.absolute()}")
     printed = memory.notices
     for notice in printed:
         if with_lasting or is_new or not is_lasting(notice):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 from treemem_cli.completion import formats, ids
 
@@ -108,13 +109,15 @@ utc_option = click.option(
 )  # fmt: skip
 
 
-def _use_db(context: click.Context, _: click.Parameter, path: str | None) -> None:
+def _use_db(context: click.Context, option: click.Parameter, path: str | None) -> None:
     """Sets the memory file of the command. `--db "$UNSET"` would otherwise mean the current
     folder."""
     if path == "":
         raise click.BadParameter("the path is empty.")
     if path is not None:
+        source = context.get_parameter_source(option.name or "")
         context.ensure_object(dict)["db"] = Path(path)
+        context.obj["is_db_typed"] = source is not ParameterSource.ENVIRONMENT
 
 
 db_option = click.option(

@@ -18,7 +18,9 @@ DEMO = Path(__file__).parent.parent.parent / "treemem" / "demo" / "session.jsonl
 READING = {"search", "source", "tree", "node", "topic", "rule", "ledger", "status", "usage", "job",
            "redact", "path", "doctor"}  # fmt: skip
 # An id or a number of a hit that only a user's own memory has, and commands that change something.
-_NOT_RUN = re.compile(r"\b(?:t?1a2b3c4d?|[12])\b|\b(?:pin|allow|deny|rebuild|on)\b|swordfish")
+_NOT_RUN = re.compile(
+    r"\b(?:t?1a2b3c4d?|[12])\b|\b(?:pin|allow|deny|rebuild|unmerge|on)\b|swordfish"
+)
 
 
 def examples() -> Iterator[str]:

@@ -309,3 +309,22 @@ def test_a_pipe_gets_every_entry() -> None:
         stored = len(memory.ledger(kinds=["fact"]))
     assert len(run_json("ledger", "facts")) == stored > 50
     assert len(run_json("ledger", "facts", "--limit", "3")) == 3
+
+
+def test_a_new_memory_file_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "diary.txt").write_text("We ship on Friday.")
+    path = tmp_path / "typo" / "dir" / "x.sqlite3"
+    for is_new in (True, False):
+        result = run("--db", str(path), "ingest", str(tmp_path / "diary.txt"))
+        assert result.exit_code == 0
+        assert (f"New memory file: {path}\n" in result.stderr) == is_new
+
+
+def test_a_text_named_as_the_memory_file_is_said_to_be_none(tmp_path: Path) -> None:
+    path = tmp_path / "README.md"
+    path.write_text("# A farm\n")
+    result = run("--db", str(path), "status")
+    assert result.exit_code == 1
+    assert f"{path} is no memory file but a text." in result.stderr
+    assert "--db" in result.stderr
+    assert path.read_text() == "# A farm\n"

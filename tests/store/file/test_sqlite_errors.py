@@ -65,3 +65,18 @@ def test_a_limit_of_the_file_size_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     error = translated(CodedError("disk I/O error", 778, "SQLITE_IOERR_WRITE"))
     assert isinstance(error, DiskFullError)
     assert "350,000 bytes" in str(error)
+
+
+def test_a_text_that_never_was_a_memory_file_is_not_called_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "README.md"
+    path.write_text("# A farm\n" * 1_000)
+    error = CodedError("file is not a database", 26, "SQLITE_NOTADB")
+    found = translated(error, path)
+    assert type(found) is DatabaseError
+    assert str(found).startswith(f"{path} is no memory file but a text. It was not changed.")
+    assert "recover" not in str(found)
+    (tmp_path / "README.md-open").touch()  # somebody has it open as a memory file
+    assert type(translated(error, path)) is DatabaseCorruptError
+    (tmp_path / "README.md-open").unlink()
+    path.write_bytes(b"x" * 50 + bytes(4_046))
+    assert type(translated(error, path)) is DatabaseCorruptError

@@ -18,9 +18,12 @@ from treemem.errors import (
     DiskError,
     DiskFullError,
 )
+from treemem.store.file.sidecars import beside
 
 # sqlite.org/rescode.html. The low byte of an extended code is its primary code.
 _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 5, 6, 8, 10, 11, 13, 14, 26
+# A database has many zero bytes in its first page.
+_HEAD_BYTES = 4_096
 # For drivers that give no code. "malformed" alone may be about JSON.
 _CODES_BY_TEXT = {
     "database is locked": _BUSY,
@@ -43,6 +46,10 @@ def translate(error: Exception, path: Path, holder: str) -> DatabaseError:
             f"{path} is locked by another process{holder}. "
             "Wait for it to finish, or stop it, and try again."
         )
+    if code == _NOTADB and _is_text_of_another(path):
+        return DatabaseError(
+            f"{path} is no memory file but a text. It was not changed.", hint=OTHER_FILE
+        )
     if code in (_CORRUPT, _NOTADB):
         return DatabaseCorruptError(
             f"{path} is damaged or no SQLite database ({text}). It was not changed. "
@@ -63,6 +70,18 @@ def translate(error: Exception, path: Path, holder: str) -> DatabaseError:
             hint=OTHER_FILE,
         )
     return DatabaseError(f"{path}: {text}")
+
+
+def _is_text_of_another(path: Path) -> bool:
+    """Whether a file is a text that never was a memory file."""
+    if any(file.exists() for file in beside(path)[1:]):
+        return False
+    # Subtle: reading it would drop the locks of SQLite on it, but nobody can have it open.
+    try:
+        with path.open("rb") as file:
+            return b"\0" not in file.read(_HEAD_BYTES)
+    except OSError:
+        return False
 
 
 def _code_of(error: Exception, text: str) -> int | None:
