@@ -107,11 +107,17 @@ def stderr_is_terminal() -> bool:
     return sys.stderr.isatty() and not is_plain
 
 
+class NobodyToAskError(click.ClickException):
+    """A question without a terminal: the command was right, so its usage is not shown."""
+
+    exit_code = 2
+
+
 def confirm(question: str, *, yes: bool) -> bool:
     """Asks before what changes much or cannot be undone. yes: the user has agreed, by --yes.
-    Raises click.UsageError if there is nobody to ask."""
+    Raises NobodyToAskError if there is nobody to ask."""
     if not yes and not sys.stdin.isatty():
-        raise click.UsageError(f"{question} There is no terminal to answer at; add --yes.")
+        raise NobodyToAskError(f"{question} There is no terminal to answer at; add --yes.")
     return yes or click.confirm(question, err=True)
 
 

@@ -31,7 +31,12 @@ MEANINGS: tuple[tuple[str, dict[str, str]], ...] = (
     ("watch follow sync", {}),
     ("compact compress shrink", {}),
     ("pull download install", {"": "To download a model: treemem model pull."}),
-    ("list ls", {"": "To list what is stored: treemem source list. Others: treemem topic list, "
+    ("version", {"": "To print the version: treemem --version."}),
+    ("config configure settings set", {"": "Settings are made where they belong: treemem model "
+        "use, treemem redact pii, and TREEMEM_DB. Those in use: treemem status."}),
+    ("list ls", {"ledger": "To list entries: treemem ledger rules, decisions, open, errors "
+                            "or facts.",
+                 "": "To list what is stored: treemem source list. Others: treemem topic list, "
                      "treemem rule list, treemem job list, treemem model list."}),
     ("show view cat print get", {"": "To show one thing: treemem source show, treemem node show, "
                                      "treemem message show."}),

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.helpers import themes
 from tests.helpers.command_line import run, run_json
 from tests.helpers.logs import ClaudeSession
 from treemem import Memory, Message, UsageError
@@ -328,3 +329,73 @@ def test_a_text_named_as_the_memory_file_is_said_to_be_none(tmp_path: Path) -> N
     assert f"{path} is no memory file but a text." in result.stderr
     assert "--db" in result.stderr
     assert path.read_text() == "# A farm\n"
+
+
+@pytest.mark.usefixtures("empty_memory")
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (("ledger", "list"), "treemem ledger rules, decisions, open, errors or facts"),
+        (("version",), "treemem --version"),
+        (("config",), "treemem model use"),
+        (("ingest", "--format", "whatsap", "README.md"), "Did you mean 'whatsapp'?"),
+    ],
+)
+def test_what_was_meant_is_named(typed: tuple[str, ...], words: str) -> None:
+    result = run(*typed)
+    assert result.exit_code != 0
+    assert words in result.stderr
+
+
+def test_the_case_of_a_format_does_not_matter(claude_log: str) -> None:
+    assert run("ingest", "--format", "Claude-Code", claude_log).exit_code == 0
+
+
+def test_a_person_is_found_without_accents() -> None:
+    with Memory.open() as memory:
+        memory.append("chat/a", [Message(text="The walrus sleeps.", author="Zo\u00eb Brown"),
+                                 Message(text="The walrus eats.", author="Zoran")])  # fmt: skip
+    for name in ("zoe", "ZOE brown", "zo\u00eb", "Zoe\u0308"):
+        found = run("search", "walrus", "--person", name)
+        assert "sleeps" in found.stdout, name
+        assert "eats" not in found.stdout
+
+
+def test_merging_a_topic_with_itself_is_refused_before_anything_is_asked() -> None:
+    with Memory.open() as memory:
+        themes.store(memory)
+        first, second, *_ = (topic.id for topic in memory.topics.list())
+    result = run("topic", "merge", first, first)
+    assert result.exit_code == 1
+    assert "cannot be merged with itself" in result.stderr
+    unasked = run("topic", "merge", first, second)
+    assert unasked.exit_code == 2
+    assert "add --yes" in unasked.stderr
+    assert "Usage" not in unasked.stderr
+
+
+def test_a_project_that_does_not_exist_names_those_like_it() -> None:
+    with Memory.open() as memory:
+        for number in range(20):
+            memory.ingest([_in_project(Path(str(memory.path)).parent, f"shop{number:02}")])
+    result = run("search", "walrus", "--project", "shp07")
+    assert result.exit_code == 1
+    assert "shop07" in result.stderr
+
+
+def _in_project(folder: Path, name: str) -> Path:
+    session = ClaudeSession(name)
+    session.say("The walrus sleeps.", "I see.")
+    path = session.write(folder)
+    path.write_text(path.read_text().replace('{"', f'{{"cwd": "/home/ana/{name}", "', 1))
+    return path
+
+
+@pytest.mark.usefixtures("empty_memory")
+def test_a_long_row_of_status_is_wrapped_below_its_value() -> None:
+    from tests.helpers.terminal import on_terminal
+
+    shown = on_terminal(60, "status").splitlines()
+    assert max(map(len, (line for line in shown if ".sqlite3" not in line))) <= 60
+    at = next(number for number, line in enumerate(shown) if line.startswith("missing"))
+    assert shown[at + 1].startswith(" " * 13)

@@ -5,11 +5,12 @@ Callers read in one transaction. Tested in tests/digest/test_scopes.py.
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from os.path import commonprefix
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from treemem import times
@@ -359,6 +360,8 @@ def _of_project(
         folder = Path(project).expanduser().absolute()
         raise NotFoundError(f"No session ran in {folder} or below it.", hint=SEE_SOURCES)
     if not admitted:
+        if len(places) > CHOICES_MAX:  # a mistyped name is like the name of a folder, not a path
+            places = sorted({PurePath(place).name for place in places})
         raise _unknown("project", project, places)
     return [one for one in sources if one.project in admitted]
 
@@ -381,19 +384,30 @@ def _with_agents(
 
 
 def _speakers(database: Database, person: str, source_ids: Sequence[str] | None) -> tuple[str, ...]:
-    """The speakers that a user means by a name: the one of that name, whatever its case, or those
-    that have all of its words. Raises NotFoundError."""
+    """The speakers that a user means by a name: the one of that name, whatever its case and
+    accents, or those that have all of its words. Raises NotFoundError."""
     if source_ids is None:
         known = memo.kept(database, _SPEAKERS, lambda: _column(database, _SPEAKERS))
     else:
         known = _column(database, _SPEAKERS_OF, json_list(source_ids))
     wanted = person.strip().casefold()
+    plain = _without_accents(wanted)
     same = [name for name in known if name.strip().casefold() == wanted]
-    words = set(fts.terms(wanted))
-    found = same or [name for name in known if words and words <= set(fts.terms(name.casefold()))]
+    same = same or [name for name in known if _without_accents(name.strip().casefold()) == plain]
+    words = set(fts.terms(plain))
+    found = same or [
+        name for name in known
+        if words and words <= set(fts.terms(_without_accents(name.casefold())))
+    ]  # fmt: skip
     if not found:
         raise _unknown("person", person, known)
     return tuple(sorted(found))
+
+
+def _without_accents(text: str) -> str:
+    """The text with its letters as they are without marks: zoe for zoë."""
+    parts = unicodedata.normalize("NFKD", text)
+    return "".join(part for part in parts if not unicodedata.combining(part))
 
 
 def _unknown(what: str, name: str, known: Collection[str]) -> NotFoundError:

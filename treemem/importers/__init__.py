@@ -94,12 +94,17 @@ _VAGUE_MAX = 0.5
 
 
 def by_name(name: str) -> Importer:
-    """Returns the importer of a format. Raises UsageError for an unknown name."""
-    for importer in IMPORTERS:
-        if importer.name == name:
-            return importer
-    names = ", ".join(importer.name for importer in IMPORTERS)
-    raise UsageError(f"There is no format {name!r}. The formats are: {names}.")
+    """Returns the importer of a format, whatever the case of its name. Raises UsageError for an
+    unknown name."""
+    import difflib
+
+    known = {importer.name: importer for importer in IMPORTERS}
+    wanted = name.strip().lower()
+    if wanted in known:
+        return known[wanted]
+    meant = difflib.get_close_matches(wanted, known, 1)
+    hint = f" Did you mean {meant[0]!r}?" if meant else ""
+    raise UsageError(f"There is no format {name!r}.{hint} The formats are: {', '.join(known)}.")
 
 
 def _may_tell_more(head: Head) -> bool:

@@ -151,8 +151,12 @@ def merge_topics(
     Example:
       treemem topic merge t1a2b3c4 t5d6e7f8 --yes
     """
+    from treemem import UsageError
+
     with open_memory(context) as memory:
         *others, target = (memory.topics.show(topic_id) for topic_id in (*topic_ids, into))
+        if target in others:  # asked about nothing
+            raise UsageError(f"{target.id} ({target.name}) cannot be merged with itself.")
         question = f"Merge {', '.join(topic.name for topic in others)} into {target.name}?"
         if not confirm(question, yes=yes):
             note("Nothing was changed.")

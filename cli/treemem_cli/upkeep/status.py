@@ -5,6 +5,8 @@ Tested in tests/cli/models/test_embed.py.
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -43,7 +45,19 @@ def status_command(context: click.Context, as_json: bool) -> None:
     from treemem_cli.render import safe
 
     for name, value in _rows(status):
-        click.echo(f"{name:12} {safe(value)}")
+        click.echo(_on_screen(f"{name:12} {safe(value)}"))
+
+
+def _on_screen(row: str) -> str:
+    """The row as lines of words below its value, if it is too long for a terminal."""
+    from treemem_cli.render import is_terminal
+
+    if not is_terminal():
+        return row
+    return textwrap.fill(
+        row, shutil.get_terminal_size().columns, subsequent_indent=" " * 13,
+        break_long_words=False, break_on_hyphens=False, drop_whitespace=True,
+    )  # fmt: skip
 
 
 def _rows(status: Status) -> Iterator[tuple[str, str]]:
