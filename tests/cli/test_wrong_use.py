@@ -399,3 +399,20 @@ def test_a_long_row_of_status_is_wrapped_below_its_value() -> None:
     assert max(map(len, (line for line in shown if ".sqlite3" not in line))) <= 60
     at = next(number for number, line in enumerate(shown) if line.startswith("missing"))
     assert shown[at + 1].startswith(" " * 13)
+
+
+def test_nothing_is_asked_about_logs_that_are_stored(
+    claude_log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "claude" / "projects" / "shelves"
+    folder.mkdir(parents=True)
+    (folder / "one.jsonl").write_bytes(Path(claude_log).read_bytes())
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    first = run("discover", "claude-code", "--ingest", stdin="y\n")
+    assert "Store the file of claude-code?" in first.stderr
+    again = run("discover", "claude-code", "--ingest", stdin="")
+    assert (again.exit_code, "Store the" in again.stderr) == (0, False)
+    assert "All of them are stored." in again.stderr
+    once = run("watch", "--once")
+    assert "watched" not in once.stderr
+    assert "Watching" not in once.stderr

@@ -18,7 +18,7 @@ from treemem_cli.logs.ingest import explain_interrupt, print_ingest
 from treemem_cli.parameters import json_option, keep_blobs_option, plain_option
 
 if TYPE_CHECKING:
-    from treemem import LogFile
+    from treemem import LogFile, Overview
     from treemem.ingest.discovery import FormatLogs, Place
 
 
@@ -76,6 +76,9 @@ def discover_command(
         if logs and not ingest:
             note(_what_to_do(context, places))
     if ingest and logs:
+        if not yes and not (logs := _not_stored(context, logs, places)):
+            note("All of them are stored.")
+            return
         _ingest(context, _chosen_formats(logs, yes), places, keep_blobs, as_json=as_json)
 
 
@@ -98,15 +101,31 @@ def _what_to_do(context: click.Context, places: list[Place]) -> str:
     follow = "To follow them: treemem watch"
     if not _memory_path(context).is_file():
         return f"To store them: treemem discover --ingest. {follow}"
-    with open_memory(context) as memory:
-        overview = memory.overview((place.format, path) for place in places
-                                   for path in place.files())  # fmt: skip
+    overview = _overview(context, places)
     new, grown = sum(overview.new_logs.values()), sum(overview.grown_logs.values())
     if not new and not grown:
         return f"All of them are stored. {follow}"
     counts = [count_of(new, "new log")] * bool(new)
     counts += [f"{count_of(grown, 'log')} grown since"] * bool(grown)
     return f"To store {' and '.join(counts)}: treemem discover --ingest. {follow}"
+
+
+def _overview(context: click.Context, places: list[Place]) -> Overview:
+    with open_memory(context) as memory:
+        return memory.overview((place.format, path) for place in places
+                               for path in place.files())  # fmt: skip
+
+
+def _not_stored(
+    context: click.Context, logs: list[FormatLogs], places: list[Place]
+) -> list[FormatLogs]:
+    """The logs of which some are new or have grown; it is not asked about the others."""
+    if not _memory_path(context).is_file():
+        return logs
+    overview = _overview(context, places)
+    return [log for log in logs
+            if overview.new_logs.get(log.format) or overview.grown_logs.get(log.format)
+            or not overview.is_complete]  # fmt: skip
 
 
 def _memory_path(context: click.Context) -> Path:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePath
@@ -78,7 +79,7 @@ def print_files(files: Sequence[FileReport], titles: Mapping[str, str] | None = 
     of sources, by id."""
     read = [file for file in files if file.error is None]
     if len(read) <= FILES_SHOWN:
-        names = [PurePath(file.path).name for file in read]
+        names = _names([PurePath(file.path) for file in read])
         rows = [(name, [file]) for name, file in zip(names, read, strict=True)]
         _print_table("file", rows, [_title(file, titles or {}) for file in read])
         return
@@ -86,6 +87,13 @@ def print_files(files: Sequence[FileReport], titles: Mapping[str, str] | None = 
     for file in read:
         by_format.setdefault(file.format or "-", []).append(file)
     _print_table("files", [(f"{len(group):,}", group) for group in by_format.values()], [])
+
+
+def _names(paths: Sequence[PurePath]) -> list[str]:
+    """The names of files; with that of the folder where several have the same name."""
+    often = Counter(path.name for path in paths)
+    return [path.name if often[path.name] == 1 else f"{path.parent.name}/{path.name}"
+            for path in paths]  # fmt: skip
 
 
 def titles_of(memory: Memory, files: Sequence[FileReport]) -> dict[str, str]:
@@ -97,7 +105,11 @@ def titles_of(memory: Memory, files: Sequence[FileReport]) -> dict[str, str]:
 
 
 def _title(file: FileReport, titles: Mapping[str, str]) -> str | None:
-    """The title of the first source in a file, and how many more there are."""
+    """The title of the first source in a file, and how many more there are; of a file without
+    messages, why."""
+    if not file.added and not file.known and file.skipped:
+        reason = max(file.skipped, key=file.skipped.__getitem__)
+        return f"(no messages: {reason})"
     if not file.sources or file.sources[0] not in titles:
         return None
     more = f" (+{len(file.sources) - 1:,})" if len(file.sources) > 1 else ""

@@ -158,9 +158,9 @@ class _EventPrinter:
         if paths:
             verb = "Reading" if self._once else "Watching"
             note(f"{verb} {', '.join(sorted(paths))}.")
-        if loose:
+        if loose and not self._once:
             note(f"Watching for {', '.join(sorted(loose))} logs in the home folder.")
-        if not self._named:
+        if not self._named and not self._once:
             note("Folders of other tools are watched as soon as they exist.")
         if not self._once:
             note("Press Ctrl-C to stop.")

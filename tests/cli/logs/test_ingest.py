@@ -224,3 +224,23 @@ def test_a_name_with_an_exclamation_mark_is_shown_whole(tmp_path: Path) -> None:
     shown = run("ingest", str(tmp_path / "Hello! World!.md"), str(tmp_path / "logs.zip")).stdout
     names = [line.partition("  ")[0] for line in shown.splitlines()[1:3]]
     assert names == ["Hello! World!.md", "logs.zip!Stop!.md"]
+
+
+def test_files_of_the_same_name_have_their_folder_and_empty_ones_their_reason(
+    tmp_path: Path,
+) -> None:
+    for folder in ("hens", "geese"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "notes.md").write_text(f"The {folder} sleep.")
+    task = tmp_path / "1760000000000"
+    task.mkdir()
+    said = {"role": "user", "ts": 1760000000200, "content": [{"type": "text", "text": "Hello."}]}
+    window = {"ts": 1760000000200, "type": "say", "say": "text", "text": "Hello."}
+    (task / "api_conversation_history.json").write_text(json.dumps([said]))
+    (task / "ui_messages.json").write_text(json.dumps([window]))
+    shown = run("ingest", str(tmp_path)).stdout
+    assert "hens/notes.md" in shown
+    assert "geese/notes.md" in shown
+    assert "/ui_messages.json" not in shown
+    (row,) = (line for line in shown.splitlines() if line.startswith("ui_messages.json"))
+    assert row.endswith("(no messages: told by the model's history)")
