@@ -53,7 +53,13 @@ def ids(kind: IdKind) -> Complete:
         items = [CompletionItem(name, help=_about(text)) for name, text in found if _is_plain(name)]
         # A shell replaces the word by what several items begin with, which may be less than it.
         begin = all(item.value.startswith(incomplete) for item in items)
-        return items if begin or len(items) == 1 else []
+        if begin or len(items) <= 1:
+            return items
+        # A session and its sub-agents, whose ids begin with that of the session.
+        session = min(items, key=lambda item: len(item.value))
+        is_one = all(item.value.startswith(f"{session.value}/") for item in items
+                     if item is not session)  # fmt: skip
+        return [session] if is_one else []
 
     return complete
 

@@ -78,8 +78,28 @@ class _LazyGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Prints the help if there are no arguments, but not on a terminal, see cli."""
         self.no_args_is_help = not sys.stdout.isatty()
-        with _help_on_stdout():
-            return super().parse_args(ctx, args)
+        given = list(args)
+        try:
+            with _help_on_stdout():
+                return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise self._placed(ctx, given, error) from None
+
+    def _placed(
+        self, ctx: click.Context, args: list[str], error: click.NoSuchOption
+    ) -> click.NoSuchOption:
+        """The error for an option of a command that stands before it, with where it goes."""
+        for name in args:
+            command = self.get_command(ctx, name)
+            if command is not None and any(
+                error.option_name in option.opts for option in command.params
+            ):
+                message = (
+                    f"{error.option_name} is an option of {name}; it goes after the name: "
+                    f"treemem {name} {error.option_name} …"
+                )
+                return click.NoSuchOption(error.option_name, message, ctx=ctx)
+        return error
 
     def list_commands(self, context: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)

@@ -58,6 +58,13 @@ def test_sources_are_completed_by_their_beginning_or_a_part_of_one(db: Path) -> 
     assert completed("search", "x", "--source", "chat/42") == ["plain,chat/42"]
 
 
+def test_a_part_of_a_session_with_sub_agents_is_completed_to_the_session(db: Path) -> None:
+    with Memory.open(db) as memory:
+        for name in ("claude-code/5c1d", "claude-code/5c1d/agent-1", "claude-code/5c1d/agent-2"):
+            memory.append(name, [Message(text="We ship on Friday.")])
+    assert completed("source", "show", "5c") == ["plain,claude-code/5c1d"]
+
+
 def test_an_id_that_a_shell_would_run_or_split_is_not_offered(db: Path) -> None:
     assert completed("source", "show", "mail") == []
 

@@ -416,3 +416,11 @@ def test_nothing_is_asked_about_logs_that_are_stored(
     once = run("watch", "--once")
     assert "watched" not in once.stderr
     assert "Watching" not in once.stderr
+
+
+def test_an_option_before_its_command_is_told_where_it_goes() -> None:
+    result = run("--tool", "codex", "search", "walrus")
+    assert result.exit_code == 2
+    assert "it goes after the name: treemem search --tool …" in result.stderr
+    assert "goes after" not in run("--xyzzy", "search", "walrus").stderr
+    assert "goes after" not in run("--tool", "codex").stderr
