@@ -148,3 +148,12 @@ def test_the_methods_keep_their_names_and_signatures() -> None:
     assert (Shelf.put.__name__, Shelf.put.__doc__) == ("put", "Puts a book.")
     assert list(inspect.signature(Shelf.put).parameters) == ["self", "book", "at"]
     assert Shelf().put("a", at=3) == ("a", 3)
+
+
+def test_a_single_value_where_several_are_taken_is_shown_as_a_list(memory: Memory) -> None:
+    with pytest.raises(UsageError) as error:
+        memory.append("chat/1", Message(text="The walrus sleeps."))  # type: ignore[arg-type]
+    assert str(error.value).endswith(" Give a list: [Message(…)]")
+    with pytest.raises(UsageError) as error:
+        memory.append("chat/1", 3)  # type: ignore[arg-type]
+    assert "Give a list" not in str(error.value)

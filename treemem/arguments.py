@@ -71,6 +71,7 @@ def _checking(method: Callable[..., Any]) -> Callable[..., Any]:
                 raise UsageError(
                     f"{method.__qualname__}() takes as {name} {_described(hint)}, not "
                     f"{type(wrong).__name__}: {repr(wrong)[:_VALUE_CHARS_MAX]}."
+                    f"{_as_list(wrong, hint)}"
                 )
         return method(*arguments, **named)
 
@@ -106,6 +107,14 @@ def _misfit(value: object, hint: Any) -> object:
             wrong = (found for one in value if (found := _misfit(one, of)) is not _FITS)
             return next(wrong, value)
     return value
+
+
+def _as_list(value: object, hint: Any) -> str:
+    """How a single value is given where several are taken; "" if it is not one of these."""
+    several = (option for option in _options(hint) if _holds_several(option))
+    if any(_is(value, (get_args(option) or (Any,))[0]) for option in several):
+        return f" Give a list: [{type(value).__name__}(…)]"
+    return ""
 
 
 def _options(hint: Any) -> tuple[Any, ...]:
