@@ -8,7 +8,7 @@ import click
 
 from treemem_cli.completion import ids
 from treemem_cli.content.message import message_view
-from treemem_cli.context import NOTHING_STORED, note, open_memory, print_json
+from treemem_cli.context import NOTHING_STORED, is_verbose, note, open_memory, print_json
 from treemem_cli.parameters import (
     json_option,
     no_pager_option,
@@ -66,8 +66,8 @@ def list_sources(
     """List the stored sources, the most recent first.
 
     Sub-agents are counted at the session that started them; --all and --source show them. Sessions
-    in which hardly anything was said come last. --json has every source. Every command takes the
-    ids that are shown, or a part of a title, or "latest".
+    in which hardly anything was said come last. -v shows their projects. --json has every source.
+    Every command takes the ids that are shown, or a part of a title, or "latest".
 
     \b
     Example:
@@ -207,8 +207,10 @@ def _print_sources(sources: list[SourceView], *, plain: bool = False) -> None:
         Column("first", day, drop=6, spare=TITLE_SPARE), Column("last", day, drop=1),
         Column("agents", lambda count: f"+{count:,}", drop=3, right=True),
     ]  # fmt: skip
+    with_project = is_verbose() and not plain
     if not plain:
-        columns = [*columns[1:], columns[0]]
+        project = [Column("project", wide=NAME)] if with_project else []
+        columns = [*columns[1:], *project, columns[0]]
     table = Table(*columns)
     is_short = is_terminal() and not plain
     listed: set[str | None] = set()
@@ -216,8 +218,11 @@ def _print_sources(sources: list[SourceView], *, plain: bool = False) -> None:
         is_below = view.source.parent_id in listed
         listed.add(view.source.id)
         title = f"{BELOW}{view.title}" if is_below and not plain else view.title
-        values = (title, view.messages, view.tokens, view.kind, view.started_at, view.ended_at,
+        values: tuple[object, ...] = (
+                  title, view.messages, view.tokens, view.kind, view.started_at, view.ended_at,
                   view.agents or None)  # fmt: skip
+        if with_project:
+            values = (*values, view.source.project)
         source_id = view.short_id if is_short else view.source.id
         table.add(
             *((source_id, *values) if plain else (*values, source_id)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -153,3 +154,11 @@ def test_a_name_that_fits_several_is_answered_by_titles_and_days(command: tuple[
         "  2026-01-03  bank, 3 Jan 2026  claude-code/c3",
         "  2026-01-01  shop · Mend the gutter of the roof.  claude-code/a1",
     ]
+
+
+def test_v_shows_the_project_of_each_source() -> None:
+    demo = Path(__file__).parents[3] / "treemem" / "demo" / "session.jsonl"
+    assert run("ingest", str(demo)).exit_code == 0
+    assert "/home/neza/src/milkround" in run("source", "list", "-v").stdout
+    assert "/home/neza/src/milkround" not in run("source", "list").stdout
+    assert "/home/neza/src/milkround" not in run("source", "list", "--plain", "-v").stdout
