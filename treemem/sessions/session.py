@@ -249,11 +249,23 @@ class Session(Stateful):
 
     @alone
     def _compacted(self, notes: Sequence[Rung], *, soft: bool) -> Compaction:
+        if not soft:  # sealing and summarizing takes longer than what may be enough
+            try:
+                return self._compacted_as_it_is(notes)
+            except passes.DigestNeededError:
+                self._state = State(self._state.row)  # what was changed was rolled back
         self._engine.settle()
         with self._database.transaction():
             self._refresh_within()
             self._begin()
             return passes.compact(self._material(), notes=notes, soft=soft)
+
+    def _compacted_as_it_is(self, notes: Sequence[Rung]) -> Compaction:
+        """Trims and prunes the window. Raises DigestNeededError."""
+        with self._database.transaction():
+            self._refresh_within()
+            self._begin()
+            return passes.compact(self._material(), notes=notes, is_settled=False)
 
     @property
     @alone

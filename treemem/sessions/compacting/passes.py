@@ -66,11 +66,18 @@ class Material:
         return self.state.tokens(self.count)
 
 
-def compact(material: Material, *, notes: Sequence[Rung] = (), soft: bool = False) -> Compaction:
+class DigestNeededError(Exception):
+    """Trimming and pruning are not enough."""
+
+
+def compact(
+    material: Material, *, notes: Sequence[Rung] = (), soft: bool = False, is_settled: bool = True
+) -> Compaction:
     """Compacts a window, in the caller's transaction, and returns what was done.
 
     notes: rungs that were tried before. soft: leave no more than the last request, as after a long
-    pause. Raises UsageError if what cannot be left out does not fit.
+    pause. is_settled: the tree has all turns, so that a digest can be made; if it has not, and one
+    is needed, raises DigestNeededError. Raises UsageError if what cannot be left out does not fit.
     """
     state, database = material.state, material.database
     budget, goal = material.budget, material.goal
@@ -82,6 +89,8 @@ def compact(material: Material, *, notes: Sequence[Rung] = (), soft: bool = Fals
     if not soft:
         rungs += list(_without_summary(material, target))
     if soft or material.total() > target:
+        if not is_settled:
+            raise DigestNeededError
         deep = material.limit(budget.digest_target if goal is None else goal)
         shown = _with_digest(material, deep, soft=soft)
         rungs.append(Rung("digest", material.total(), state.last.boundary))
