@@ -184,7 +184,7 @@ def test_the_doctor_finds_and_repairs_a_global_tree_without_one_source(
     sql = "UPDATE tree SET root_seq = (SELECT root_seq FROM tree WHERE scope = 'source' LIMIT 1) "
     database.execute(sql + "WHERE scope = 'global'")
     findings = [f for check in memory.diagnose().checks for f in check.findings]
-    assert any("the global tree does not match" in f and "--repair" in f for f in findings)
+    assert any("the global tree does not match" in f and "memory.repair()" in f for f in findings)
     memory.repair()
     assert tree_ids(memory) == whole
     assert_whole(memory)
