@@ -36,12 +36,12 @@ def _stored() -> None:
 
 
 def started(program: str, ignored: bool = False) -> subprocess.CompletedProcess[str]:
-    def ignore() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    def begin() -> None:  # whether or not these tests run in the background
+        signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.SIG_DFL)
 
     return subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False,
-        preexec_fn=ignore if ignored else None,
+        preexec_fn=begin,
     )  # fmt: skip
 
 

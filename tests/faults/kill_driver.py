@@ -41,15 +41,19 @@ from treemem.worker.summary_jobs import SummaryWork
 from treemem.worker.worker import Worker
 
 PRODUCER = "fake"
-# Small steps, so that a small log has many transactions of every sort.
-ingest_files.BATCH_MESSAGES_MAX = 40
-source_jobs.EXTRACT_BATCH = 3
-builder.OPEN_LEAVES_MAX = 3
-sealing.LEAF_PIECES_MAX = 60
-collection_jobs.GROUPS_AT_ONCE = 1
-assignment.LEAVES_AT_ONCE = 3
-# The trees above the sources must not wait beyond the end of the last run.
-collection_jobs.ROOT_INTERVAL_MS = 0
+
+
+def take_small_steps() -> None:
+    """Gives a small log many transactions of every sort. For a child alone: a test that imports
+    this module must leave the process as it is for the tests after it."""
+    ingest_files.BATCH_MESSAGES_MAX = 40
+    source_jobs.EXTRACT_BATCH = 3
+    builder.OPEN_LEAVES_MAX = 3
+    sealing.LEAF_PIECES_MAX = 60
+    collection_jobs.GROUPS_AT_ONCE = 1
+    assignment.LEAVES_AT_ONCE = 3
+    # The trees above the sources must not wait beyond the end of the last run.
+    collection_jobs.ROOT_INTERVAL_MS = 0
 
 
 # -- dying -----------------------------------------------------------------------------
@@ -220,6 +224,7 @@ def append(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
+    take_small_steps()
     parser = argparse.ArgumentParser()
     parser.add_argument("command", choices=("work", "append"))
     parser.add_argument("--db", type=Path, required=True)

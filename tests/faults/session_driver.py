@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kill_driver import Steps, callers, watch_every_statement
+from kill_driver import Steps, callers, take_small_steps, watch_every_statement
 
 from treemem import Memory, UsageError
 from treemem.sessions.session import Session
@@ -123,6 +123,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
+    take_small_steps()
     parser = argparse.ArgumentParser()
     parser.add_argument("--db", type=Path, required=True)
     parser.add_argument("--journal", type=Path, required=True)

@@ -155,16 +155,20 @@ def test_a_foreign_sqlite_file_is_refused_and_left_as_it_is(
 
 
 @pytest.mark.parametrize(
-    "data",
-    [b"This is no database at all. " * 300, b"\0" * 5_000, os.urandom(20_000),
-     b"SQLite format 3\0" + b"\xff" * 5_000, b"xy"],
-    ids=["text", "zeros", "noise", "broken header", "two bytes"],
+    ("data", "error"),
+    [(b"This is no database at all. " * 300, DatabaseError), (b"\0" * 5_000, DatabaseCorruptError),
+     (os.urandom(20_000), DatabaseCorruptError), (b"xy", DatabaseError),
+     (b"SQLite format 3\0" + b"\xff" * 5_000, DatabaseCorruptError)],
+    ids=["text", "zeros", "noise", "two bytes", "broken header"],
 )  # fmt: skip
-def test_a_file_in_another_format_is_refused_and_left_as_it_is(tmp_path: Path, data: bytes) -> None:
+def test_a_file_in_another_format_is_refused_and_left_as_it_is(
+    tmp_path: Path, data: bytes, error: type[DatabaseError]
+) -> None:
     path = tmp_path / "memory.sqlite3"
     path.write_bytes(data)
-    with pytest.raises(DatabaseCorruptError, match="was not changed"):
+    with pytest.raises(error, match="was not changed") as raised:
         Memory.open(path)
+    assert type(raised.value) is error  # a text was never a memory, so it is not damaged
     assert bytes_in(tmp_path) == {path.name: data}
 
 
