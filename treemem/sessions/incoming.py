@@ -25,7 +25,7 @@ from treemem.text.labels import clipped
 from treemem.types import Message
 
 # Characters of the first words of a turn.
-BRIEF_CHARS = 160
+BRIEF_CHARS = 120
 _DEPTH_MAX = 60
 
 

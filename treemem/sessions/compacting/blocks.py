@@ -20,8 +20,6 @@ from treemem.store.database import Database
 from treemem.store.live import turns
 from treemem.text.labels import clipped
 
-# Characters of the words of a request, and of the line that says how it ended.
-REQUEST_CHARS, DIGEST_CHARS = 120, 100
 # Characters of each request on a line of several blocks, and blocks of one line.
 TOGETHER_CHARS, TOGETHER = 40, 8
 # Blocks are listed together up to the first number of tokens, but for one that has the second.
@@ -35,17 +33,11 @@ def blocks_of(database: Database, session_seq: int, turn_count: int, boundary: i
     """The blocks of a session, in order. boundary: the first turn that contexts show."""
     return [
         Block(
-            f"b{row.first}", _cut(row.request, REQUEST_CHARS), _cut(row.outcome, DIGEST_CHARS),
-            row.tokens, row.first, row.end,
+            f"b{row.first}", row.request, row.outcome, row.tokens, row.first, row.end,
             times.from_ms(row.sent_at_ms), row.first >= boundary,
         )
         for row in turns.blocks(database, session_seq, turn_count)
     ]  # fmt: skip
-
-
-def _cut(brief: str, chars: int) -> str:
-    """The beginning of the first words of a turn, which are stored as one line."""
-    return brief if len(brief) <= chars else clipped(brief, chars)
 
 
 def span_of(block_id: str) -> tuple[int, int | None]:
