@@ -16,7 +16,7 @@ from treemem.errors import UsageError
 from treemem.store import event_days, json_text, long_messages
 from treemem.store.database import Database, Row, storable_text
 from treemem.text.fts import extra_words
-from treemem.types import MESSAGE_KINDS, ORIGINS, ROLES, Blob, Message, Part
+from treemem.types import MESSAGE_KINDS, ORIGINS, ROLES, Blob, Message, Origin, Part
 
 # Messages with more characters than this are refused.
 TEXT_CHARS_MAX = 256 * 1024 * 1024
@@ -316,6 +316,11 @@ def renew_origins(database: Database, batch: Sequence[PreparedMessage]) -> list[
 
 
 _SCRUBBED = "SELECT json_extract(extras, '$.scrubbed') FROM message WHERE seq = ?"
+
+
+def set_origin(database: Database, seq: int, origin: Origin) -> None:
+    """Says whose words the plain text of a message is, before anything was picked from it."""
+    database.execute("UPDATE message SET origin = ? WHERE seq = ?", (origin, seq))
 
 
 def rebuild_index(database: Database) -> None:

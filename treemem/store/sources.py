@@ -46,15 +46,6 @@ def seq_of(database: Database, source_id: str) -> int | None:
     return None if seq is None else int(seq)
 
 
-def seqs_of(database: Database, source_ids: Iterable[str]) -> frozenset[int]:
-    """The row numbers of these sources, as far as they are stored."""
-    sql = "SELECT seq FROM source WHERE id IN (SELECT value FROM json_each(?))"
-    ids = sorted(source_ids)
-    return (
-        frozenset(row[0] for row in database.rows(sql, (json_list(ids),))) if ids else frozenset()
-    )
-
-
 def is_mine(database: Database, source_id: str) -> bool:
     """Whether the reader has said that the source's user is the reader."""
     value = database.value("SELECT is_mine FROM source WHERE id = ?", (source_id,))

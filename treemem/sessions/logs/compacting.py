@@ -19,6 +19,8 @@ from treemem import times
 from treemem.errors import Hint, ImportFileError, UsageError
 from treemem.importers import by_name, detect
 from treemem.importers.common.base import LogFile
+from treemem.origins.marking import mark
+from treemem.origins.spans import spans_of, weakest
 from treemem.patterns import lazy_regex
 from treemem.sessions import opening, shapes
 from treemem.sessions.compacting import passes
@@ -36,6 +38,7 @@ from treemem.sessions.session import Session
 from treemem.sessions.state import State
 from treemem.sessions.values import Rung
 from treemem.sessions.window import ShownTurn
+from treemem.store import messages as message_store
 from treemem.store.database import Database
 from treemem.store.live import sessions
 from treemem.types import Message, Source, TreeShape
@@ -152,6 +155,7 @@ def _compacted(engine: Engine, wanted: Wanted, log: Log) -> _Held:
     session = opening.open_session(engine, wanted)
     owners = _appended(session, log)
     state = _state(engine, session)
+    _keep_origins(engine.database, state, owners, log)
     count, budget = counter_of(state.row.tokenizer), session.budget
     before = state.tokens(count)
     if before <= budget.trigger:
@@ -215,6 +219,20 @@ def _appended(session: Session, log: Log) -> list[int]:
         if turns := converter.convert(message):
             owners += [number] * len(session.append(turns, sent_at=_time_of(message)))
     return owners
+
+
+def _keep_origins(database: Database, state: State, owners: list[int], log: Log) -> None:
+    """Gives the words of turns the origins that the log has for them. A provider knows users only,
+    so words that the user did not type would be the user's, and could become rules. Where the text
+    alone does not tell which words of a message these are, all of it gets the weakest origin."""
+    asked = {turn.message_seq: turn.position for turn in state.window
+             if turn.message_seq is not None and turn.turn.role == "user"}  # fmt: skip
+    with database.transaction():
+        for seq, stored in message_store.by_seq(database, asked).items():
+            message = mark(log.messages[owners[asked[seq]]])
+            origins = {span.origin for span in spans_of(message)}
+            if origins - {span.origin for span in spans_of(stored)}:
+                message_store.set_origin(database, seq, weakest(origins))
 
 
 def _time_of(message: Message) -> str | datetime:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 
+from treemem.search import snippets
 from treemem.sessions import shapes
 from treemem.sessions.compacting import blocks, passes, past
 from treemem.sessions.compacting.passes import Material
@@ -86,7 +87,9 @@ def _divided(material: Material, said: Collection[int], chars: int) -> str:
     turn = shapes.parse(json.loads(row.content), state.shape)
     words = "\n".join(part.text for part in turn.parts if part.kind == "text")
     shown = words if len(words) <= chars else clipped(words, chars)
-    return f"The request that is being worked on:\nuser: {shown}" if shown else ""
+    return (
+        "The request that is being worked on:\n" + snippets.speech("user", shown) if shown else ""
+    )
 
 
 def _divided_at(boundary: int, said: Collection[int]) -> int | None:

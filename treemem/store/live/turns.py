@@ -120,15 +120,6 @@ def is_last_request_personal(database: Database, session_seq: int) -> bool:
     return bool(database.value(sql, (session_seq,)))
 
 
-def of_messages(database: Database, message_seqs: str) -> dict[int, tuple[int, int]]:
-    """(session, position) of the turn of each of these messages. message_seqs: as json_list."""
-    sql = ("SELECT message_seq, session_seq, position FROM turn "
-           "WHERE message_seq IN (SELECT value FROM json_each(?))")  # fmt: skip
-    return {
-        seq: (session, position) for seq, session, position in database.rows(sql, (message_seqs,))
-    }
-
-
 # -- folds -----------------------------------------------------------------------------
 
 
