@@ -20,6 +20,7 @@ from treemem.privacy import scrub
 from treemem.privacy.policy import redactor_of
 from treemem.privacy.scrub import TextCleaner
 from treemem.store.database import Database
+from treemem.store.live import program_state
 from treemem.store.schema import spine
 
 TOKEN = "ghp_" + ALNUM
@@ -357,6 +358,7 @@ NO_WORDS = set(
     job.kind job.dedupe_key job.payload job.state job.token breaker.kind breaker.job_seqs
     usage.producer usage.scope usage.key
     live_session.agent live_session.shape live_session.tokenizer pin_change.kind checkpoint.id
+    program_state.owner program_state.place program_state.key
 """.split()
 )
 
@@ -421,6 +423,7 @@ def test_an_owner_stores_a_rewritten_text(memory: Memory, database: Database) ->
     database.execute("UPDATE source SET project = '/w/shop'")
     database.execute("INSERT INTO awaited_title VALUES ('i', 'Mend the pump')")
     database.execute("INSERT INTO entry_choice VALUES (1, 'Never ask.', '/w/shop', 'pinned', 0)")
+    program_state.put(database, "store", "users", "ann", '{"likes": "tea"}', 0)
     for owner in scrub.TEXT_OWNERS:
         key, text = next(iter(owner.texts(database)))
         assert text

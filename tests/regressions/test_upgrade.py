@@ -14,6 +14,7 @@ from treemem.store.database import Database
 PLANTED = "Never open the east gate."
 TYPED = "Always count the goats twice."
 TO_SCHEMA_8 = """
+DROP TABLE program_state;
 DROP TABLE checkpoint;
 DROP TABLE compaction;
 DROP TABLE pin_change;
@@ -29,7 +30,8 @@ ALTER TABLE topic_alias DROP COLUMN into_id;
 ALTER TABLE topic_alias DROP COLUMN name;
 ALTER TABLE topic_alias DROP COLUMN gave_name;
 ALTER TABLE topic_alias DROP COLUMN pinned;
-DELETE FROM _sqlite_migrations WHERE name IN ('m009_merges_and_titles', 'm010_live_sessions');
+DELETE FROM _sqlite_migrations WHERE name IN ('m009_merges_and_titles', 'm010_live_sessions',
+  'm011_private_facts', 'm012_program_state');
 PRAGMA user_version = 8;
 """
 DOWNGRADE = f"""

@@ -30,7 +30,7 @@ from treemem.store import (
     summaries,
 )
 from treemem.store.database import SQLITE_VERSION, Database
-from treemem.store.live import pins, sessions, turns
+from treemem.store.live import pins, program_state, sessions, turns
 from treemem.store.schema import spine
 from treemem.text.tokens import count_tokens
 from treemem.times import Clock
@@ -235,6 +235,8 @@ TEXT_OWNERS = (
     *(TextOwner(f"turn.{column}", partial(turns.texts, column=column),
                 partial(turns.rewrite, column), TextCleaner.clean_json)
       for column in ("content", "shown", "attached")),
+    TextOwner("program_state.value", program_state.texts, program_state.rewrite,
+              TextCleaner.clean_json),
 )  # fmt: skip
 # Written by messages.rewrite, for each message with a secret.
 MESSAGE_COLUMNS = (

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
+# The last steps, which only add to the tables.
+_LIVE_STEPS = (
+    ("m010_live_sessions", live.LIVE),
+    ("m011_private_facts", live.PRIVATE),
+    ("m012_program_state", live.PROGRAM_STATE),
+)
 
 
 def apply(
@@ -71,13 +77,11 @@ def apply(
     def m009_merges_and_titles(database: Database) -> None:
         run(database, additions.MERGES, additions.TITLES)
 
-    @steps()
-    def m010_live_sessions(database: Database) -> None:
-        run(database, live.LIVE)
+    for name, script in _LIVE_STEPS:
 
-    @steps()
-    def m011_private_facts(database: Database) -> None:
-        run(database, live.PRIVATE)
+        @steps(name=name)
+        def live_step(database: Database, script: str = script) -> None:
+            run(database, script)
 
     steps.apply(Database(connection))
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -31,6 +31,7 @@ def markdown() -> str:
         spine.VECTORS.format(table="vector_N"), spine.QUEUE, spine.USAGE,
         additions.ORIGINS, additions.LOG_FILES, additions.LEDGER, entries.MARKED,
         event_days.TABLE, additions.MERGES, additions.TITLES, live.LIVE, live.PRIVATE,
+        live.PROGRAM_STATE,
     ))  # fmt: skip
     added: dict[str, list[str]] = {}
     for table, column in _ADDED.findall(ddl):

@@ -1,7 +1,8 @@
 """The tables of live sessions: what an assistant puts into its window each turn.
 
-Truth are live_session, turn, pin_change and checkpoint. What a compaction did (compaction, fold,
-and the columns shown and attached of turn) decides what the next context looks like.
+Truth are live_session, turn, pin_change, checkpoint and program_state. What a compaction did
+(compaction, fold, and the columns shown and attached of turn) decides what the next context looks
+like.
 
 Tested in tests/store/test_schema_page.py.
 """
@@ -93,4 +94,21 @@ PRIVATE = """
 ALTER TABLE live_session ADD COLUMN shares_facts INTEGER NOT NULL DEFAULT 0;  -- 1: all agents
 ALTER TABLE turn ADD COLUMN is_personal INTEGER NOT NULL DEFAULT 0;  -- 1: of the user
 CREATE INDEX turn_personal ON turn (session_seq) WHERE is_personal = 1;
+"""
+
+# Step 12. What programs keep in this file beside the messages, for frameworks that change and
+# delete what they have stored.
+PROGRAM_STATE = """
+CREATE TABLE program_state (        -- what a program keeps by name; changed and deleted at will
+  seq INTEGER PRIMARY KEY,
+  owner TEXT NOT NULL,              -- what it is for, such as 'langgraph.item'
+  place TEXT NOT NULL,              -- the owner's name for a namespace, a thread or a session
+  key TEXT NOT NULL,                -- the owner's name for it there
+  value TEXT NOT NULL,              -- JSON, with secrets redacted
+  message_seq INTEGER REFERENCES message,  -- its words in the memory; NULL without
+  created_at_ms INTEGER NOT NULL,
+  updated_at_ms INTEGER NOT NULL,
+  UNIQUE (owner, place, key)
+) STRICT;
+CREATE INDEX program_state_message ON program_state (message_seq);
 """
