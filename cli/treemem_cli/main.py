@@ -48,6 +48,7 @@ COMMANDS = {
     "embed": ("models.embed", "Compute the vectors for search by meaning."),
     "usage": ("models.usage", "Show what model calls have cost."),
     "job": ("models.job", "List, retry and cancel queued jobs."),
+    "serve": ("web.serve", "Serve a page that shows the memory, on this machine only."),
     "mcp": ("mcp.server", "Serve the memory to assistants by the Model Context Protocol."),
     "redact": ("upkeep.redact", "Show and change what counts as a secret."),
     "scrub": ("upkeep.scrub", "Remove secrets from stored data."),

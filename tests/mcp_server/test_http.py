@@ -23,6 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.helpers.mcp_client import PATIENCE, ROOT, asking, called
 from treemem.mcp_server import http
+from treemem.serving import guard, listening
 
 TOKEN = "correct-horse-battery-staple"
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -229,7 +230,7 @@ def test_a_token_that_is_made_is_printed_once_and_opens(path: Path) -> None:
 @pytest.mark.parametrize("value", ["", "short", "é" * 30, "with\nline breaks in it, long"])
 def test_a_token_that_can_be_guessed_or_not_be_sent_is_refused(value: str) -> None:
     with pytest.raises(UsageError, match="variable SECRET has to contain"):
-        http.token_of("SECRET", {"SECRET": value})
+        guard.token_of("SECRET", {"SECRET": value})
 
 
 @pytest.mark.parametrize(
@@ -239,18 +240,18 @@ def test_a_token_that_can_be_guessed_or_not_be_sent_is_refused(value: str) -> No
 )  # fmt: skip
 def test_a_host_that_is_not_one_address_of_this_machine_is_refused(host: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        http.bound_socket(host, 0)
+        listening.bound_socket(host, 0)
 
 
 def test_a_port_that_is_taken_is_named(serving: Serving) -> None:
     with pytest.raises(UsageError, match=f"port {serving.port}") as caught:
-        http.bound_socket("127.0.0.1", serving.port)
+        listening.bound_socket("127.0.0.1", serving.port)
     assert "--port" in caught.value.for_shell()
 
 
 def test_an_address_of_six_groups_is_written_in_brackets() -> None:
     try:
-        listener = http.bound_socket("::1", 0)
+        listener = listening.bound_socket("::1", 0)
     except UsageError:
         pytest.skip("this machine has no IPv6")
     with listener:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from treemem import Memory, Message, NotFoundError, TreeShape, UsageError
-from treemem.mcp_server.opening import OpenMemory
+from treemem.serving.opening import OpenMemory
 from treemem.text.tokens import count_tokens
 
 pytest.importorskip("mcp", reason="needs the extra mcp")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from treemem import Memory, Message, NotFoundError, UsageError
-from treemem.mcp_server.opening import OpenMemory
+from treemem.serving.opening import OpenMemory
 from treemem.types import ENTRY_STATES
 
 pytest.importorskip("mcp", reason="needs the extra mcp")

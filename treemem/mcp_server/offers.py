@@ -15,8 +15,8 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resources import ResourceSecurity
 
 from treemem.errors import NotFoundError, TreememError
-from treemem.mcp_server.opening import OpenMemory
 from treemem.mcp_server.reading import ReadTools
+from treemem.serving.opening import OpenMemory
 
 # Ids are looked up in the memory and never name files, and those of logs may begin with "/".
 _IDS = ResourceSecurity(exempt_params={"source_id"})

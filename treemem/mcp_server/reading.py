@@ -30,9 +30,9 @@ from treemem.mcp_server.arguments import (
     Until,
     scope_of,
 )
-from treemem.mcp_server.opening import OpenMemory
 from treemem.memory import Memory
 from treemem.reports import count_of
+from treemem.serving.opening import OpenMemory
 from treemem.text.labels import clipped, in_quotes, visible
 from treemem.text.tokens import count_tokens
 from treemem.types import (

@@ -12,9 +12,9 @@ from mcp.server.mcpserver import MCPServer
 
 from treemem.errors import TreememError
 from treemem.mcp_server import offers
-from treemem.mcp_server.opening import OpenMemory
 from treemem.mcp_server.tools import tools_of
 from treemem.memory import Memory
+from treemem.serving.opening import OpenMemory
 
 # The first 512 characters stand alone: Codex decides by them alone whether to use a server.
 INSTRUCTIONS = """\

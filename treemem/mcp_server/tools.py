@@ -18,9 +18,9 @@ from mcp_types import ToolAnnotations
 from pydantic import ConfigDict, ValidationError
 
 from treemem.errors import TreememError
-from treemem.mcp_server.opening import OpenMemory
 from treemem.mcp_server.reading import ReadTools
 from treemem.mcp_server.writing import WriteTools
+from treemem.serving.opening import OpenMemory
 from treemem.text.labels import visible
 
 # Characters of a value that an error shows.

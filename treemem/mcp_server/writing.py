@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from treemem.errors import UsageError
 from treemem.mcp_server import texts
 from treemem.mcp_server.arguments import LiveSession, Name
-from treemem.mcp_server.opening import OpenMemory
 from treemem.mcp_server.reading import live_session
 from treemem.memory import Memory
 from treemem.origins.spans import origin_of_words
 from treemem.reports import count_of
+from treemem.serving.opening import OpenMemory
 from treemem.types import Message, Origin
 
 # The beginning of the ids of sources that assistants write, so that none is that of a log.

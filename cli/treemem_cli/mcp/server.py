@@ -103,20 +103,20 @@ def require_package() -> None:
 
 
 def _serve_http(server: MCPServer[Any], host: str, port: int, token_env: str | None) -> None:
-    import ipaddress
     import os
 
     from treemem.mcp_server import http
+    from treemem.serving import guard, listening
 
-    token, is_new = http.token_of(token_env, os.environ)
-    listener = http.bound_socket(host, port)
+    token, is_new = guard.token_of(token_env, os.environ)
+    listener = listening.bound_socket(host, port)
 
     def started() -> None:
         note(f"Serving at {http.url_of(listener)}. Ctrl-C stops.")
         if is_new:
             note(f"Token, which is not shown again: {token}")
-        if not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
+        if not listening.is_loopback(listener):
             note("Note: what is sent is not encrypted, and whoever has the token can read all.")
 
     with listener:
-        http.serve_http(server, listener, token, started)
+        listening.serve(http.guarded_app(server, listener, token), listener, started)

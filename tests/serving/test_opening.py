@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from treemem import DatabaseError, DatabaseReplacedError, Memory, Message
-from treemem.mcp_server.opening import OpenMemory
+from treemem.serving.opening import OpenMemory
 
 
 def test_nothing_is_opened_before_the_first_use(tmp_path: Path) -> None:

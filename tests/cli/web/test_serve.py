@@ -1,0 +1,67 @@
+"""treemem serve prints an address that opens the page, and Ctrl-C ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra web")
+import httpx
+
+from tests.helpers.command_line import run
+from treemem import Memory, Message
+from treemem.serving.listening import bound_socket
+
+ROOT = Path(__file__).parents[3]
+PATIENCE = 30
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "served.sqlite3"
+    with Memory.open(path) as memory:
+        memory.append("log/1", [Message("user", "We key tickets by the meter of the truck.")])
+    return path
+
+
+def test_the_printed_address_opens_the_page_until_ctrl_c(path: Path) -> None:
+    program = [sys.executable, "-u", "-m", "treemem_cli.main", "--db", str(path), "serve",
+               "--port", "0"]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "cli")))}
+    process = subprocess.Popen(
+        program, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        response = httpx.get(address, follow_redirects=True, timeout=PATIENCE)
+        assert response.status_code == 200
+        assert "1 source" in response.text
+        assert response.url.query == b""
+        process.send_signal(signal.SIGINT)
+        _, rest = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert process.returncode in (0, 130)
+    assert "Traceback" not in rest
+    assert "Ctrl-C stops" in rest
+
+
+def test_a_memory_that_does_not_exist_is_said_before_anything_listens(tmp_path: Path) -> None:
+    result = run("--db", str(tmp_path / "no.sqlite3"), "serve", "--port", "0")
+    assert result.exit_code == 1
+    assert "no.sqlite3 does not exist" in result.stderr
+
+
+def test_a_port_that_is_taken_is_said(path: Path) -> None:
+    with bound_socket("127.0.0.1", 0) as taken:
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        result = run("--db", str(path), "serve", "--port", port)
+    assert result.exit_code == 1
+    assert "--port" in result.stderr

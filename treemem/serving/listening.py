@@ -1,0 +1,87 @@
+"""Listens at an address of this machine and serves an application there.
+
+Tested in tests/mcp_server/test_http.py.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable
+
+import anyio
+import uvicorn
+from starlette.types import ASGIApp
+
+from treemem.errors import Hint, UsageError
+
+# Seconds that requests get to end in.
+SHUTDOWN_SECONDS = 3
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """A socket that is bound to an address of this machine. Raises UsageError for an address that
+    is not one, for all addresses at once, and for a port that is taken."""
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
+    except ValueError:
+        raise UsageError(f"A host is an IP address such as 127.0.0.1, not {host!r}.") from None
+    if address.is_unspecified:
+        raise UsageError(
+            f"{host} means every address of this machine, so no request could be told from a "
+            "forged one. Name one address."
+        )
+    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((str(address), port))
+    except OSError as error:
+        listener.close()
+        raise UsageError(
+            f"Nothing can listen at {host} port {port}: {error.strerror}.",
+            hint=Hint("Choose another port.", "Choose another with --port; 0 takes any."),
+        ) from error
+    return listener
+
+
+def name_of(listener: socket.socket) -> str:
+    """The host and port of a socket, as in an address: "127.0.0.1:8642"."""
+    host, port = listener.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def names_of(listener: socket.socket) -> set[str]:
+    """All values of Host by which clients may ask a socket."""
+    names = {name_of(listener)}
+    if is_loopback(listener):
+        names |= {f"{name}:{listener.getsockname()[1]}" for name in _LOOPBACK}
+    return names
+
+
+def is_loopback(listener: socket.socket) -> bool:
+    """Whether only this machine reaches a socket."""
+    return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
+
+
+def serve(app: ASGIApp, listener: socket.socket, started: Callable[[], None]) -> None:
+    """Serves until Ctrl-C or SIGTERM. started: is called when requests are answered."""
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, proxy_headers=False, server_header=False,
+        ws="none", timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )  # fmt: skip
+    listening = _Listening(config, started)
+    anyio.run(lambda: listening.serve(sockets=[listener]))
+
+
+class _Listening(uvicorn.Server):
+    """A server that says when it has started."""
+
+    def __init__(self, config: uvicorn.Config, tell: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._tell = tell
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._tell()

@@ -1,0 +1,146 @@
+"""Makes pages from templates, in which no text of a log is ever markup, and answers errors.
+
+Tested in tests/web/test_answers.py.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
+
+import jinja2
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from treemem import times
+from treemem.errors import (
+    AmbiguousIdError,
+    DatabaseLockedError,
+    NotFoundError,
+    Notice,
+    TreememError,
+    UsageError,
+)
+from treemem.memory import Memory
+from treemem.reports import count_of
+from treemem.text.labels import clipped, visible
+
+Result = TypeVar("Result")
+
+# The pages of the navigation: path, name, and the key that leads there after "g".
+PAGES = (
+    ("/", "Overview", "o"), ("/search", "Search", "s"), ("/tree", "Tree", "t"),
+    ("/ledger", "Ledger", "l"), ("/topics", "Topics", "p"), ("/timeline", "Timeline", "d"),
+    ("/sources", "Sources", "c"),
+)  # fmt: skip
+# Hexadecimal digits of an id that a page shows; addresses have the whole id.
+ID_CHARS = 12
+_STATUS: dict[type[TreememError], int] = {
+    NotFoundError: 404, AmbiguousIdError: 409, UsageError: 400, DatabaseLockedError: 503,
+}  # fmt: skip
+
+
+def ask(request: Request, question: Callable[[Memory], Result]) -> Result:
+    """What a function returns for the memory that is served. Raises its errors."""
+    result: Result = request.app.state.memory.use(question)
+    return result
+
+
+def page(request: Request, template: str, /, http_status: int = 200, **values: Any) -> Response:
+    """A page from a template, which gets these values."""
+    path = "/" + request.url.path.split("/")[1]
+    whole = _environment().get_template(template).render(
+        pages=PAGES, here=path, memory_name=request.app.state.name, **values
+    )  # fmt: skip
+    return HTMLResponse(whole, http_status)
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form that a page sent; of several of a name the last."""
+    body = await request.body()
+    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+
+
+def wants_json(request: Request) -> bool:
+    """Whether a request is one of a program, not for a page."""
+    path = request.url.path
+    return path.startswith(("/api/", "/v1/"))
+
+
+def answer_error(request: Request, error: Exception) -> Response:
+    """The answer to a request that failed: what was wrong, and the way out."""
+    status, words = 500, f"An unexpected {type(error).__name__}; the server's output has more."
+    headers = None
+    if isinstance(error, HTTPException):
+        status, words, headers = error.status_code, error.detail, error.headers
+    elif isinstance(error, TreememError):
+        status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
+        words = for_page(str(error))
+    if wants_json(request):
+        return JSONResponse({"error": words}, status, headers)
+    response = page(request, "error.html", status, words=words, code=status)
+    response.headers.update(headers or {})
+    return response
+
+
+def for_page(sentence: str) -> str:
+    """A sentence of the library; one that speaks of methods, with commands in place of these."""
+    return sentence.for_shell() if isinstance(sentence, Notice) else sentence
+
+
+# -- templates -------------------------------------------------------------------------
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("treemem.web"), autoescape=True, finalize=_finalized,
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {
+        "day": day, "moment": moment, "period": period, "short": short, "number": number,
+        "clip": clipped, "count": count_of, "for_page": for_page,
+    }  # fmt: skip
+    return environment
+
+
+def _finalized(value: object) -> object:
+    """What a template prints of a value: no character of it controls the direction of text."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return visible(value)
+    return "" if value is None else value
+
+
+def moment(value: object) -> str:
+    """A day and a time as this machine's clock shows it; "" without one."""
+    at = times.shown(str(value), None) if value else None
+    return "" if at is None else f"{at:%Y-%m-%d %H:%M}"
+
+
+def day(value: object) -> str:
+    """The day of a moment; "" without one."""
+    return moment(value)[:10]
+
+
+def period(started: object, ended: object) -> str:
+    """The days from one moment to another, or their times if it is the same day."""
+    first, last = moment(started), moment(ended)
+    if not first or not last or first == last:
+        return first or last
+    if first[:10] == last[:10]:
+        return f"{first} – {last[11:]}"
+    return f"{first[:10]} – {last[:10]}"
+
+
+def short(an_id: str | None) -> str:
+    """The beginning of an id."""
+    return (an_id or "")[:ID_CHARS]
+
+
+def number(value: float) -> str:
+    """A number with commas between thousands."""
+    return f"{value:,}"

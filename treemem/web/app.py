@@ -1,0 +1,64 @@
+"""Puts the pages together into one application.
+
+Tested in tests/web/test_answers.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from treemem.errors import TreememError
+from treemem.memory import Memory
+from treemem.serving.opening import OpenMemory
+from treemem.web.access import PARAMETER, Access
+from treemem.web.answers import answer_error
+from treemem.web.pages import overview
+
+_STATIC = Path(__file__).parent / "static"
+
+
+def make_app(
+    open_memory: Callable[[], Memory], names: set[str], token: str, name: str = "memory"
+) -> ASGIApp:
+    """The application that shows a memory.
+
+    open_memory: opens it, at the first request. names: the values of Host by which it is asked,
+    see serving.listening. token: what lets a client in. name: what pages call the memory.
+    """
+    routes: list[BaseRoute] = [
+        *overview.ROUTES,
+        Mount("/static", StaticFiles(directory=_STATIC)),
+    ]
+    memory = OpenMemory(open_memory)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        memory.close()
+
+    app = Starlette(
+        routes=routes, lifespan=lifespan,
+        exception_handlers={
+            HTTPException: answer_error, TreememError: answer_error, Exception: answer_error,
+        },
+    )  # fmt: skip
+    app.state.memory, app.state.name = memory, name
+    return Access(app, names, token, _cookie_of(names))
+
+
+def address_of(base: str, token: str) -> str:
+    """The address that a user opens once. base: such as "http://127.0.0.1:8642"."""
+    return f"{base}/?{PARAMETER}={token}"
+
+
+def _cookie_of(names: set[str]) -> str:
+    """The name of the cookie: browsers send one to all ports of a host."""
+    return "treemem-" + sorted(names)[0].rpartition(":")[2]

@@ -1,0 +1,1 @@
+"""Answers the pages: each module has the routes of one, and reads what its template shows."""
