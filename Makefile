@@ -75,7 +75,14 @@ demo: $(VENV)/.base  ## See it work: first without a model, then with two small 
 	@echo; echo "== 3. What the models added: statements that passed the checks, search by meaning =="; echo
 	$(BIN)/treemem --db $(DEMO)/memory.sqlite3 source show claude-code --by-model
 	TREEMEM_MODELS=$(MODELS) $(BIN)/treemem --db $(DEMO)/memory.sqlite3 search "money paid twice because a device was restarted" --budget 300
-	@echo; echo "The memory is $(DEMO)/memory.sqlite3. Go on with: $(BIN)/treemem --db $(DEMO)/memory.sqlite3 --help"
+	@echo; echo "== 4. The page: the tree, and behind each sentence the words it rests on =="; echo
+	@$(BIN)/python -m pip install --quiet --quiet --editable '.[web]'
+	@(TREEMEM_MODELS=$(MODELS) nohup $(BIN)/treemem --db $(DEMO)/memory.sqlite3 serve --no-open \
+	  --idle 30 > $(DEMO)/page.log 2>&1 < /dev/null &)
+	@for try in $$(seq 100); do grep -q '^http' $(DEMO)/page.log && break; sleep 0.1; done
+	@echo "The memory is $(DEMO)/memory.sqlite3. Go on with: $(BIN)/treemem --db $(DEMO)/memory.sqlite3 --help"
+	@echo "Its page stops after 30 minutes without a visit. Open it in your browser:"
+	@grep '^http' $(DEMO)/page.log || { cat $(DEMO)/page.log; exit 1; }
 
 test: setup  ## Run the tests (about six minutes on two cores, after the set-up)
 	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest -m "not slow" -n auto

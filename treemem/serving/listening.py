@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import time
 from collections.abc import Callable
 
 import anyio
@@ -65,23 +66,40 @@ def is_loopback(listener: socket.socket) -> bool:
     return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
 
 
-def serve(app: ASGIApp, listener: socket.socket, started: Callable[[], None]) -> None:
-    """Serves until Ctrl-C or SIGTERM. started: is called when requests are answered."""
+def serve(
+    app: ASGIApp, listener: socket.socket, started: Callable[[], None],
+    idle_seconds: float | None = None,
+) -> None:  # fmt: skip
+    """Serves until Ctrl-C or SIGTERM. started: is called when requests are answered. idle_seconds:
+    how long without a request until it ends by itself; None for ever."""
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, proxy_headers=False, server_header=False,
         ws="none", timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )  # fmt: skip
-    listening = _Listening(config, started)
+    listening = _Listening(config, started, idle_seconds)
     anyio.run(lambda: listening.serve(sockets=[listener]))
 
 
 class _Listening(uvicorn.Server):
-    """A server that says when it has started."""
+    """A server that says when it has started, and ends when nobody asks it any more."""
 
-    def __init__(self, config: uvicorn.Config, tell: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, tell: Callable[[], None], idle_seconds: float | None
+    ) -> None:
         super().__init__(config)
-        self._tell = tell
+        self._tell, self._idle_seconds = tell, idle_seconds
+        self._asked, self._asked_at = 0, time.monotonic()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        self._asked_at = time.monotonic()
         self._tell()
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or self._is_idle()
+
+    def _is_idle(self) -> bool:
+        state, now = self.server_state, time.monotonic()
+        if state.tasks or state.total_requests != self._asked:
+            self._asked, self._asked_at = state.total_requests, now
+        return self._idle_seconds is not None and now - self._asked_at > self._idle_seconds

@@ -31,9 +31,16 @@ PORT = 8642
 )  # fmt: skip
 @click.option("--open/--no-open", "opens", default=None,
               help="Open the page in the browser. Default: on a terminal.")  # fmt: skip
+@click.option("--idle", "idle_minutes", type=click.FloatRange(min=0, min_open=True),
+              metavar="MINUTES", help="Stop when nothing was asked for so long.")  # fmt: skip
 @click.pass_context
 def serve_command(
-    context: click.Context, host: str, port: int | None, token_env: str | None, opens: bool | None
+    context: click.Context,
+    host: str,
+    port: int | None,
+    token_env: str | None,
+    opens: bool | None,
+    idle_minutes: float | None,
 ) -> None:
     """Serve a page that shows the memory, on this machine only.
 
@@ -71,7 +78,8 @@ def serve_command(
             webbrowser.open(address)
 
     with listener:
-        listening.serve(app, listener, started)
+        idle_seconds = None if idle_minutes is None else idle_minutes * 60
+        listening.serve(app, listener, started, idle_seconds)
 
 
 def require_packages() -> None:

@@ -29,13 +29,17 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_printed_address_opens_the_page_until_ctrl_c(path: Path) -> None:
+def started(path: Path, *options: str) -> subprocess.Popen[str]:
     program = [sys.executable, "-u", "-m", "treemem_cli.main", "--db", str(path), "serve",
-               "--port", "0"]  # fmt: skip
+               "--port", "0", *options]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "cli")))}
-    process = subprocess.Popen(
+    return subprocess.Popen(
         program, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+
+
+def test_the_printed_address_opens_the_page_until_ctrl_c(path: Path) -> None:
+    process = started(path)
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
@@ -65,3 +69,14 @@ def test_a_port_that_is_taken_is_said(path: Path) -> None:
         result = run("--db", str(path), "serve", "--port", port)
     assert result.exit_code == 1
     assert "--port" in result.stderr
+
+
+def test_it_ends_by_itself_when_nobody_asks_any_more(path: Path) -> None:
+    process = started(path, "--idle", "0.1")
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert httpx.get(address, timeout=PATIENCE).status_code == 303
+        assert process.wait(timeout=PATIENCE) == 0
+    finally:
+        process.kill()
