@@ -72,11 +72,8 @@ def test_a_port_that_is_taken_is_said(path: Path) -> None:
 
 
 def test_it_ends_by_itself_when_nobody_asks_any_more(path: Path) -> None:
-    process = started(path, "--idle", "0.1")
-    try:
+    with started(path, "--idle", "0.1") as process:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
         assert httpx.get(address, timeout=PATIENCE).status_code == 303
         assert process.wait(timeout=PATIENCE) == 0
-    finally:
-        process.kill()
