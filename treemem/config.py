@@ -112,13 +112,13 @@ _WILD = "*?["
 def default_database_path() -> Path:
     """Returns TREEMEM_DB, or treemem.sqlite3 in the user's data folder."""
     path = os.environ.get("TREEMEM_DB")
-    return Path(path) if path else _data_folder() / "treemem.sqlite3"
+    return Path(path) if path else data_folder() / "treemem.sqlite3"
 
 
 def models_folder() -> Path:
     """Returns TREEMEM_MODELS, or the folder `models` in the user's data folder."""
     path = os.environ.get("TREEMEM_MODELS")
-    return Path(path) if path else _data_folder() / "models"
+    return Path(path) if path else data_folder() / "models"
 
 
 def located(pattern: str, environ: Mapping[str, str], home: Path) -> tuple[Path, str]:
@@ -142,7 +142,8 @@ def located(pattern: str, environ: Mapping[str, str], home: Path) -> tuple[Path,
     return folder, "/".join(steps)
 
 
-def _data_folder() -> Path:
+def data_folder() -> Path:
+    """Returns the folder of this program in the user's data folder."""
     import platformdirs
 
     return Path(platformdirs.user_data_dir("treemem"))

@@ -50,6 +50,7 @@ COMMANDS = {
     "job": ("models.job", "List, retry and cancel queued jobs."),
     "serve": ("web.serve", "Serve a page that shows the memory, on this machine only."),
     "mcp": ("mcp.server", "Serve the memory to assistants by the Model Context Protocol."),
+    "hooks": ("hooks.command", "Let Claude Code use the memory by itself."),
     "redact": ("upkeep.redact", "Show and change what counts as a secret."),
     "scrub": ("upkeep.scrub", "Remove secrets from stored data."),
     "model": ("models.model", "Download models and choose which to use."),

@@ -21,6 +21,7 @@ import treemem
 from treemem import model_api
 from treemem.models import pulling
 from treemem_cli import forms
+from treemem_cli.hooks.views import HooksStatus
 from treemem_cli.live import views
 
 Schema = dict[str, Any]
@@ -187,6 +188,7 @@ def outputs() -> dict[str, Any]:
         **dict.fromkeys(
             (f"redact {verb}" for verb in ("show", "allow", "deny", "pii")), treemem.Policy
         ),
+        "hooks status": HooksStatus,
         "scrub": treemem.ScrubReport,
         "model list": list[model_api.ModelView],
         "model pull": get_type_hints(pulling.pull)["return"],

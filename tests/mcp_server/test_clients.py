@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from treemem import NotFoundError, UsageError
+from treemem.assistants import config_files
 from treemem.mcp_server import clients
 from treemem.mcp_server.clients import CLIENTS, ClientName
 
@@ -100,7 +101,7 @@ def test_what_was_added_can_be_taken_out_again(client: ClientName, tmp_path: Pat
     path.write_text(before)
     path.chmod(0o600)
     entry = clients.entry_of(client, COMMAND)
-    copy = clients.apply(clients.added(client, path, entry), NOW)
+    copy = config_files.apply(clients.added(client, path, entry), NOW)
     assert copy is not None
     assert copy.name == "config.before-treemem-20261129-123000"
     assert copy.read_text() == before
@@ -108,7 +109,7 @@ def test_what_was_added_can_be_taken_out_again(client: ClientName, tmp_path: Pat
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     again = clients.added(client, path, entry)
     assert again.after == again.before
-    clients.apply(clients.removed(client, path), NOW)
+    config_files.apply(clients.removed(client, path), NOW)
     assert path.read_text() == before
     with pytest.raises(NotFoundError):
         clients.removed(client, path)
@@ -121,16 +122,16 @@ def test_what_was_added_can_be_taken_out_again(client: ClientName, tmp_path: Pat
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_server_of_before_is_brought_up_to_date(client: ClientName, tmp_path: Path) -> None:
     path = tmp_path / "config"
-    clients.apply(clients.added(client, path, clients.entry_of(client, ["/old/python"])), NOW)
-    clients.apply(clients.added(client, path, clients.entry_of(client, COMMAND)), NOW)
+    config_files.apply(clients.added(client, path, clients.entry_of(client, ["/old/python"])), NOW)
+    config_files.apply(clients.added(client, path, clients.entry_of(client, COMMAND)), NOW)
     assert path.read_text() == clients.snippet(client, clients.entry_of(client, COMMAND))
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_last_server_leaves_nothing_behind(client: ClientName, tmp_path: Path) -> None:
     path = tmp_path / "config"
-    clients.apply(clients.added(client, path, clients.entry_of(client, COMMAND)), NOW)
-    clients.apply(clients.removed(client, path), NOW)
+    config_files.apply(clients.added(client, path, clients.entry_of(client, COMMAND)), NOW)
+    config_files.apply(clients.removed(client, path), NOW)
     assert parsed(client, path.read_text()) == {}
 
 
@@ -185,8 +186,8 @@ def test_bytes_that_are_no_text_are_left_as_they_are(tmp_path: Path) -> None:
 def test_line_breaks_and_halves_of_characters_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_bytes(b'{\r\n  "a": "\\ud83d"\r\n}\r\n')
-    clients.apply(clients.added("cursor", path, clients.entry_of("cursor", COMMAND)), NOW)
-    clients.apply(clients.removed("cursor", path), NOW)
+    config_files.apply(clients.added("cursor", path, clients.entry_of("cursor", COMMAND)), NOW)
+    config_files.apply(clients.removed("cursor", path), NOW)
     assert path.read_bytes() == b'{\r\n  "a": "\\ud83d"\r\n}\r\n'
 
 
@@ -194,7 +195,7 @@ def test_what_changes_is_shown_without_what_stands_beside_it(tmp_path: Path) -> 
     path = tmp_path / "config.json"
     path.write_text('{"mcpServers": {"a": {"env": {"KEY": "secret"}}}, "z": "secret"}')
     change = clients.added("cursor", path, clients.entry_of("cursor", ["/x/python", "mcp"]))
-    lines = clients.difference(change)
+    lines = config_files.difference(change)
     assert '+    "treemem": {' in lines
     assert '+      "command": "/x/python",' in lines
     assert not any("secret" in line for line in lines)
@@ -207,7 +208,7 @@ def test_a_file_that_changes_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
     change = clients.added("cursor", path, clients.entry_of("cursor", COMMAND))
     path.write_text('{"a": 1}')
     with pytest.raises(UsageError, match="changed just now"):
-        clients.apply(change, NOW)
+        config_files.apply(change, NOW)
     assert path.read_text() == '{"a": 1}'
     assert [one.name for one in tmp_path.iterdir()] == ["config"]
 
@@ -216,12 +217,12 @@ def test_a_link_to_a_file_of_settings_stays_a_link(tmp_path: Path) -> None:
     real, path = tmp_path / "dotfiles.json", tmp_path / "config"
     real.write_text("{}")
     path.symlink_to(real)
-    clients.apply(clients.added("cursor", path, clients.entry_of("cursor", COMMAND)), NOW)
+    config_files.apply(clients.added("cursor", path, clients.entry_of("cursor", COMMAND)), NOW)
     assert path.is_symlink()
     assert "treemem" in real.read_text()
 
 
 def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "config"
-    clients.apply(clients.added("cursor", path, clients.entry_of("cursor", COMMAND)), NOW)
+    config_files.apply(clients.added("cursor", path, clients.entry_of("cursor", COMMAND)), NOW)
     assert os.name == "nt" or stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -1,24 +1,19 @@
 """Writes the server into the configuration of an assistant's program, and takes it out again.
 
-A file of another program is changed in one place only: everything else has the same values after
-it, which is checked before anything is written. The file before is kept as a copy beside it.
+Tested in tests/mcp_server/test_clients.py.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
-import os
-import shutil
 import sys
-import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from treemem.assistants import json_edits
+from treemem.assistants.config_files import Change, by_hand, parsed_json, read
 from treemem.errors import NotFoundError, UsageError
 from treemem.patterns import lazy_regex
 
@@ -32,22 +27,11 @@ TITLES: dict[ClientName, str] = {
 # The key of the servers in each file, and the programs that want to be told the kind of server.
 _KEYS: dict[ClientName, str] = {"vscode": "servers", "codex": "mcp_servers"}
 _TYPED: tuple[ClientName, ...] = ("claude-code", "vscode")
-_INDENT = lazy_regex(r"\n([ \t]+)\"")
 # The head of a table in TOML, and that of this server's or of one below it.
 _HEAD = lazy_regex(r"[ \t]*\[")
 _OWN_HEAD = lazy_regex(
     r"[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*(?:treemem|\"treemem\"|'treemem')[ \t]*[.\]]"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change of a file that is not made yet. path: of the file. before: its text; None if there
-    is none. after: the text that it gets."""
-
-    path: Path
-    before: str | None
-    after: str
 
 
 def config_path(
@@ -102,7 +86,7 @@ def snippet(client: ClientName, entry: Mapping[str, Any]) -> str:
 def added(client: ClientName, path: Path, entry: Mapping[str, Any]) -> Change:
     """The change that adds the server to a configuration, or brings it up to date. Raises
     UsageError for a file that cannot be changed safely."""
-    before = _read(path)
+    before = read(path)
     data = _parsed(client, path, before or "")
     servers = _servers(client, path, data)
     if servers.get(NAME) == entry:
@@ -113,14 +97,14 @@ def added(client: ClientName, path: Path, entry: Mapping[str, Any]) -> Change:
         gap = "\n" if kept.strip() else ""
         after = kept.rstrip("\n") + "\n" * bool(kept.strip()) + gap + _table(entry)
     else:
-        after = _dumped(wanted, before)
+        after = _put(client, before, entry)
     return _checked(client, Change(path, before, after), wanted)
 
 
 def removed(client: ClientName, path: Path) -> Change:
     """The change that takes the server out of a configuration. Raises NotFoundError if it is not
     in it, and UsageError for a file that cannot be changed safely."""
-    before = _read(path)
+    before = read(path)
     data = _parsed(client, path, before or "")
     servers = _servers(client, path, data)
     if before is None or NAME not in servers:
@@ -132,49 +116,10 @@ def removed(client: ClientName, path: Path) -> Change:
     if client == "codex":
         after = _without_tables(before)
         if others != _servers(client, path, _parsed(client, path, after)):
-            raise _by_hand(path, "it has the server in a form that treemem does not write")
+            raise by_hand(path, "it has the server in a form that treemem does not write")
     else:
-        after = _dumped(wanted, before)
+        after = json_edits.without(before, [_key(client), NAME] if others else [_key(client)])
     return _checked(client, Change(path, before, after), wanted)
-
-
-def difference(change: Change) -> list[str]:
-    """The lines that a change adds and takes away, with "+" and "-" before them. Lines beside them
-    are not shown, since they may have secrets; so JSON is compared with a line for each value."""
-    before, after = (_in_lines(change.path, text or "") for text in (change.before, change.after))
-    lines = difflib.unified_diff(before, after, lineterm="", n=0)
-    return [line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---")]
-
-
-def _in_lines(path: Path, text: str) -> list[str]:
-    if path.suffix == ".json" and text.strip():
-        text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
-    return text.splitlines()
-
-
-def apply(change: Change, now: datetime) -> Path | None:
-    """Writes the file, and returns the copy of the one before; None if there was none. Raises
-    UsageError if somebody else has changed the file meanwhile."""
-    path = Path(os.path.realpath(change.path))  # a link to a file of settings stays one
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if _read(path) != change.before:
-        raise UsageError(f"{path} was changed just now; close the program, and try again.")
-    copy = None
-    if change.before is not None:
-        copy = _copy_of(path, now)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(change.after.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        if copy is not None:
-            shutil.copymode(path, name)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return copy
 
 
 # -- parts -----------------------------------------------------------------------------
@@ -184,69 +129,26 @@ def _key(client: ClientName) -> str:
     return _KEYS.get(client, "mcpServers")
 
 
-def _read(path: Path) -> str | None:
-    """The text of a file, with its line breaks; None if there is none. Raises UsageError."""
-    try:
-        return path.read_bytes().decode()
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError:
-        raise _by_hand(path, "it is not UTF-8 text") from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
-
-
 def _parsed(client: ClientName, path: Path, text: str) -> dict[str, Any]:
-    if not text.strip():
-        return {}
+    if client != "codex":
+        return parsed_json(path, text)
     try:
-        if client == "codex":
-            return tomllib.loads(text)
-        data = json.loads(text, object_pairs_hook=_unique)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _by_hand(path, f"it is not valid TOML ({error})") from None
-    except (ValueError, RecursionError) as error:
-        reason = f"it is not plain JSON: it may have comments ({error})"
-        raise _by_hand(path, reason) from None
-    if not isinstance(data, dict):
-        raise _by_hand(path, "it is not an object")
-    return data
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key is repeated")
-    return found
+        raise by_hand(path, f"it is not valid TOML ({error})") from None
 
 
 def _servers(client: ClientName, path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     servers = data.get(_key(client), {})
     if not isinstance(servers, dict):
-        raise _by_hand(path, f"its {_key(client)} is not an object")
+        raise by_hand(path, f"its {_key(client)} is not an object")
     return servers
 
 
-def _dumped(data: Mapping[str, Any], before: str | None) -> str:
-    """The text of a JSON file, indented as it was before."""
-    indent: str | int | None = 2
-    if before is not None and before.strip():
-        found = _INDENT.search(before)
-        indent = found[1] if found else (None if "\n" not in before.strip() else 2)
-    separators = (",", ":") if indent is None and ": " not in (before or "") else None
-    text = json.dumps(data, indent=indent, separators=separators, ensure_ascii=False)
-    if not _is_text(text):  # half of a pair of surrogates, which only an escape can write
-        text = json.dumps(data, indent=indent, separators=separators)
-    text += "" if before and not before.endswith("\n") else "\n"
-    return text.replace("\n", "\r\n") if before and "\r\n" in before else text
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _put(client: ClientName, before: str | None, entry: Mapping[str, Any]) -> str:
+    if before is None or not before.strip():
+        return snippet(client, entry)
+    return json_edits.put(before, [_key(client), NAME], dict(entry))
 
 
 def _table(entry: Mapping[str, Any]) -> str:
@@ -284,27 +186,10 @@ def _checked(client: ClientName, change: Change, wanted: Mapping[str, Any]) -> C
     """The change, if the file has then what is wanted and nothing else. Raises UsageError."""
     got = _parsed(client, change.path, change.after)
     if _without_empty(client, got) != _without_empty(client, wanted):
-        raise _by_hand(change.path, "nothing but the server would have stayed as it is")
+        raise by_hand(change.path, "nothing but the server would have stayed as it is")
     return change
 
 
 def _without_empty(client: ClientName, data: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration without the key of the servers, if there are none."""
     return {key: value for key, value in data.items() if value or key != _key(client)}
-
-
-def _copy_of(path: Path, now: datetime) -> Path:
-    """A new copy of a file beside it."""
-    copy = path.with_name(f"{path.name}.before-treemem-{now:%Y%m%d-%H%M%S}")
-    number = 1
-    while copy.exists():
-        number += 1
-        copy = path.with_name(f"{path.name}.before-treemem-{now:%Y%m%d-%H%M%S}-{number}")
-    shutil.copy2(path, copy)
-    return copy
-
-
-def _by_hand(path: Path, reason: str) -> UsageError:
-    return UsageError(
-        f"{path} is left as it is: {reason}. Change it by hand; --print shows what belongs there."
-    )

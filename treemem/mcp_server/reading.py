@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from treemem.assistants import texts
 from treemem.errors import Notice, UsageError
-from treemem.mcp_server import texts
 from treemem.mcp_server.arguments import (
     BUDGET,
     IDS_MAX,
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from treemem.ledger_api import Ledger
     from treemem.sessions.session import Session
     from treemem.topic_api import TopicView
-    from treemem.tree.browse import SourceView
 
 # The share of a search's budget for passages; the rest is for their ids and sources.
 PASSAGES_SHARE = 0.8
@@ -397,17 +396,7 @@ def _time_lines(
 
 def _source_lines(memory: Memory, scope: Scope, since: str | None, until: str | None) -> list[str]:
     views = memory.sources(scope, since=since, until=until)
-    return [_source_line(view) for view in views if not view.is_trivial]
-
-
-def _source_line(view: SourceView) -> str:
-    root = f", node {texts.short(view.root_id)}" if view.root_id else ""
-    return (
-        f"- [source {in_quotes(view.short_id or view.source.id)}] "
-        f"{texts.period(view.started_at, view.ended_at)} "
-        f"{in_quotes(clipped(view.title, texts.NAME_CHARS))}, "
-        f"{count_of(view.messages, 'message')}{root}"
-    )
+    return [texts.source_line(view) for view in views if not view.is_trivial]
 
 
 def _topic_line(topic: TopicView) -> str:

@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from treemem.assistants import texts
 from treemem.errors import UsageError
-from treemem.mcp_server import texts
 from treemem.mcp_server.arguments import LiveSession, Name
 from treemem.mcp_server.reading import live_session
 from treemem.memory import Memory

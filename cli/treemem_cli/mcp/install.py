@@ -1,21 +1,22 @@
-"""treemem mcp install and uninstall: put the server into an assistant's program, and out again."""
+"""treemem mcp install and uninstall: put the server into an assistant's program, and out again.
+
+Tested in tests/cli/mcp/test_install.py.
+"""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import confirm, note
+from treemem_cli.config_change import command_here, make_change
+from treemem_cli.context import note
 from treemem_cli.parameters import yes_option
 
 if TYPE_CHECKING:
-    from treemem.mcp_server.clients import Change, ClientName
+    from treemem.mcp_server.clients import ClientName
 
 _NAMES = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
 _client = click.argument("client", type=click.Choice(_NAMES), metavar="CLIENT")
@@ -49,12 +50,15 @@ def install_client(
     require_package()
     models = os.environ.get("TREEMEM_MODELS")
     environ = {"TREEMEM_MODELS": str(Path(models).absolute())} if models else None
-    entry = clients.entry_of(client, _command(context, write, agent), environ)
+    options = [*(["--write"] if write else []), *([] if agent is None else ["--agent", agent])]
+    entry = clients.entry_of(client, command_here(context, "mcp", *options), environ)
     if only_print:
         click.echo(clients.snippet(client, entry), nl=False)
         return
     path = clients.config_path(client, Path.home(), os.environ)
-    _change(lambda: clients.added(client, path, entry), clients.TITLES[client], yes=yes)
+    make_change(
+        clients.added(client, path, entry), already="the server", then=_restart(client), yes=yes
+    )
 
 
 @click.command("uninstall")
@@ -74,36 +78,14 @@ def uninstall_client(client: ClientName, yes: bool) -> None:
 
     path = clients.config_path(client, Path.home(), os.environ)
     try:
-        _change(lambda: clients.removed(client, path), clients.TITLES[client], yes=yes)
+        change = clients.removed(client, path)
     except NotFoundError as error:
         note(f"{error.message} Nothing was changed.")
+        return
+    make_change(change, already="", then=_restart(client), yes=yes)
 
 
-def _command(context: click.Context, write: bool, agent: str | None) -> list[str]:
-    """The command that starts the server from any folder, without the PATH of this shell."""
-    database = (context.obj or {}).get("db")
-    return [
-        sys.executable, "-m", "treemem",
-        *([] if database is None else ["--db", str(database.absolute())]),
-        "mcp", *(["--write"] if write else []), *([] if agent is None else ["--agent", agent]),
-    ]  # fmt: skip
-
-
-def _change(prepare: Callable[[], Change], title: str, *, yes: bool) -> None:
-    """Shows a change of a file, asks, and makes it."""
+def _restart(client: ClientName) -> str:
     from treemem.mcp_server import clients
-    from treemem_cli.render import safe
 
-    change = prepare()
-    if change.after == change.before:
-        note(f"{change.path} has the server already. Nothing was changed.")
-        return
-    note(f"{change.path}{'' if change.before is not None else ', a new file'}:")
-    for line in clients.difference(change):
-        note(f"  {safe(line)}")
-    if not confirm("Write this?", yes=yes):
-        note("Nothing was changed.")
-        return
-    copy = clients.apply(change, datetime.now().astimezone())
-    kept = "" if copy is None else f" The file before is {copy}."
-    note(f"Written.{kept} Restart {title} to use it.")
+    return f"Restart {clients.TITLES[client]} to use it."

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treemem import Entry, Message
-from treemem.mcp_server import texts
+from treemem.assistants import texts
 from treemem.text.tokens import count_tokens
 
 LONG = "The tanker came at noon. " * 400
