@@ -75,6 +75,7 @@ from treemem.types import (
 )
 
 if TYPE_CHECKING:
+    from treemem.browsing.names import KnownNames
     from treemem.checkers.calibration import Calibration, Measured
     from treemem.checkers.formula import Features, Formula
     from treemem.diagnostics.doctor import Check, Diagnosis
@@ -208,6 +209,7 @@ __all__ = [  # noqa: RUF022
     "Include",
     "IngestReport",
     "Job",
+    "KnownNames",
     "Later",
     "LeafContent",
     "LeaseLostError",
@@ -341,6 +343,7 @@ if not TYPE_CHECKING:
         "IdKind": "store.lookup",
         "Importer": "importers.common.base",
         "IngestReport": "reports",
+        "KnownNames": "browsing.names",
         "LeafContent": "summarize.base",
         "Ledger": "ledger_api",
         "LogFile": "importers.common.base",

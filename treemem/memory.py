@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self, get_args
 
 from treemem import config, times
 from treemem.arguments import checked
+from treemem.browsing.names import NameMethods
 from treemem.errors import UsageError
 from treemem.models.embedders import QueryEmbedder
 from treemem.models.rerankers import KeptReranker
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
 
 
 @checked
-class Memory(RuleMethods, QueueMethods, SessionMethods):
+class Memory(RuleMethods, QueueMethods, SessionMethods, NameMethods):
     """One memory file.
 
     Example:

@@ -20,7 +20,7 @@ from treemem.memory import Memory
 from treemem.serving.opening import OpenMemory
 from treemem.web.access import PARAMETER, Access
 from treemem.web.answers import answer_error
-from treemem.web.pages import overview
+from treemem.web.pages import overview, search
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -35,6 +35,7 @@ def make_app(
     """
     routes: list[BaseRoute] = [
         *overview.ROUTES,
+        *search.ROUTES,
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
     memory = OpenMemory(open_memory)

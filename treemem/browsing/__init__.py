@@ -1,0 +1,1 @@
+"""Reads what a page shows of a memory of any size: a bounded part of a list at a time."""
