@@ -75,6 +75,7 @@ from treemem.types import (
 )
 
 if TYPE_CHECKING:
+    from treemem.assistant.values import Citation, Reply, ReplySentence
     from treemem.browsing.names import KnownNames
     from treemem.checkers.calibration import Calibration, Measured
     from treemem.checkers.formula import Features, Formula
@@ -156,6 +157,7 @@ __all__ = [  # noqa: RUF022
     "Checkpoint",
     "Child",
     "ChildStatement",
+    "Citation",
     "Client",
     "Clock",
     "CompactedLog",
@@ -247,6 +249,8 @@ __all__ = [  # noqa: RUF022
     "Redact",
     "Redactions",
     "Rejection",
+    "Reply",
+    "ReplySentence",
     "Rerank",
     "Resumed",
     "RuleState",
@@ -313,6 +317,7 @@ if not TYPE_CHECKING:
         "Checkpoint": "sessions.checkpoints",
         "Child": "proposals",
         "ChildStatement": "proposals",
+        "Citation": "assistant.values",
         "Client": "summarize.base",
         "Clock": "times",
         "CompactedLog": "sessions.logs.compacting",
@@ -362,6 +367,8 @@ if not TYPE_CHECKING:
         "ReadLog": "importers.common.own",
         "Redact": "privacy.policy",
         "Redactions": "privacy.policy",
+        "Reply": "assistant.values",
+        "ReplySentence": "assistant.values",
         "Rerank": "models.rerankers",
         "Resumed": "sessions.checkpoints",
         "RuleState": "ledger.rulebook",
