@@ -75,7 +75,6 @@ from treemem.types import (
 )
 
 if TYPE_CHECKING:
-    from treemem.assistant.values import Citation, Reply, ReplySentence
     from treemem.browsing.names import KnownNames
     from treemem.checkers.calibration import Calibration, Measured
     from treemem.checkers.formula import Features, Formula
@@ -99,6 +98,7 @@ if TYPE_CHECKING:
     from treemem.privacy.policy import Policy, Redact, Redactions
     from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
     from treemem.queue.hours import Hours
+    from treemem.queue_api import Marks
     from treemem.reports import (
         FileProgress,
         FileReport,
@@ -139,6 +139,7 @@ if TYPE_CHECKING:
     from treemem.text.speech import clean_verbatim
     from treemem.times import Clock
     from treemem.topic_api import Topics, TopicView
+    from treemem.topics.mapping import Related, TopicBrief, TopicPart
     from treemem.tree.browse import SourceView, UpgradableNode, UpgradeReason
     from treemem.worker.model_choice import OwnModel
 
@@ -157,7 +158,6 @@ __all__ = [  # noqa: RUF022
     "Checkpoint",
     "Child",
     "ChildStatement",
-    "Citation",
     "Client",
     "Clock",
     "CompactedLog",
@@ -219,6 +219,7 @@ __all__ = [  # noqa: RUF022
     "Location",
     "LogFile",
     "LogShape",
+    "Marks",
     "Measured",
     "Memory",
     "Message",
@@ -249,8 +250,7 @@ __all__ = [  # noqa: RUF022
     "Redact",
     "Redactions",
     "Rejection",
-    "Reply",
-    "ReplySentence",
+    "Related",
     "Rerank",
     "Resumed",
     "RuleState",
@@ -280,6 +280,8 @@ __all__ = [  # noqa: RUF022
     "Summarizer",
     "Summary",
     "SummaryMode",
+    "TopicBrief",
+    "TopicPart",
     "TopicView",
     "Topics",
     "Tree",
@@ -317,7 +319,6 @@ if not TYPE_CHECKING:
         "Checkpoint": "sessions.checkpoints",
         "Child": "proposals",
         "ChildStatement": "proposals",
-        "Citation": "assistant.values",
         "Client": "summarize.base",
         "Clock": "times",
         "CompactedLog": "sessions.logs.compacting",
@@ -353,6 +354,7 @@ if not TYPE_CHECKING:
         "Ledger": "ledger_api",
         "LogFile": "importers.common.base",
         "LogShape": "sessions.logs.compacting",
+        "Marks": "queue_api",
         "Measured": "checkers.calibration",
         "Output": "sessions.values",
         "Overview": "diagnostics.overview",
@@ -367,8 +369,7 @@ if not TYPE_CHECKING:
         "ReadLog": "importers.common.own",
         "Redact": "privacy.policy",
         "Redactions": "privacy.policy",
-        "Reply": "assistant.values",
-        "ReplySentence": "assistant.values",
+        "Related": "topics.mapping",
         "Rerank": "models.rerankers",
         "Resumed": "sessions.checkpoints",
         "RuleState": "ledger.rulebook",
@@ -388,6 +389,8 @@ if not TYPE_CHECKING:
         "StepProgress": "reports",
         "Summarizer": "summarize.base",
         "SummaryMode": "summarize.prompts",
+        "TopicBrief": "topics.mapping",
+        "TopicPart": "topics.mapping",
         "TopicView": "topic_api",
         "Topics": "topic_api",
         "UpgradableNode": "tree.browse",

@@ -6,11 +6,36 @@ Tested in tests/test_memory.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from treemem.arguments import checked
 from treemem.store.database import Database
 from treemem.times import Clock
 from treemem.types import Job, one_or_more
+
+_STORED = """
+SELECT total_changes(), data_version, (SELECT coalesce(max(seq), 0) FROM message),
+  (SELECT coalesce(max(seq), 0) FROM source) FROM pragma_data_version
+"""
+_OPEN = """
+SELECT (SELECT count(*) FROM job WHERE state = 'todo'),
+  (SELECT count(*) FROM job WHERE state = 'running')
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Numbers of which one is another after every change of the file.
+
+    version: changes with each, and means nothing else. messages, sources: grow by one with each
+    that is new; they are not how many there are. waiting, running: jobs of the queue.
+    """
+
+    version: str
+    messages: int
+    sources: int
+    waiting: int
+    running: int
 
 
 @checked
@@ -19,6 +44,13 @@ class QueueMethods:
 
     _database: Database
     _clock: Clock
+
+    def marks(self) -> Marks:
+        """Returns numbers by which a program that waits for changes sees them, in little time."""
+        with self._database.reading():
+            own, others, messages, sources = self._database.rows(_STORED)[0]
+            waiting, running = self._database.rows(_OPEN)[0]
+        return Marks(f"{own}.{others}", messages, sources, waiting, running)
 
     def jobs(self, states: Sequence[str], limit: int = 100) -> list[Job]:
         """Returns the jobs in these states ("todo", "running", "done", "dead"), next ones first."""

@@ -9,7 +9,7 @@ Tested in tests/topics/test_assignment.py.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from treemem import times
@@ -18,8 +18,9 @@ from treemem.digest.source_kinds import TOOL_NAMES
 from treemem.errors import UsageError
 from treemem.store.database import Database
 from treemem.times import Clock
-from treemem.topics import assignment, merging
+from treemem.topics import assignment, mapping, merging
 from treemem.topics import store as topic_store
+from treemem.topics.mapping import Related, TopicPart
 from treemem.topics.store import Topic
 from treemem.worker import collection_jobs
 
@@ -78,8 +79,19 @@ class Topics:
         """Returns one topic. Raises NotFoundError, AmbiguousIdError."""
         with self._database.reading():
             full_id = topic_store.resolve(self._database, topic_id)
-            topics = topic_store.topics(self._database)
-            return next(_view(self._database, topic) for topic in topics if topic.id == full_id)
+            return _view(self._database, topic_store.topic(self._database, full_id))
+
+    def part(self, start: int = 0, limit: int = 40) -> TopicPart:
+        """Returns at most limit topics with few figures each, those with most messages first.
+        start: how many to leave out at the beginning."""
+        with self._database.reading():
+            return mapping.read_part(self._database, start, limit)
+
+    def related(self, topic_ids: Sequence[str]) -> tuple[Related, ...]:
+        """Returns which of these topics, whose whole ids are given, are related, and how closely.
+        Takes time for each pair of them."""
+        with self._database.reading():
+            return mapping.read_related(self._database, topic_ids)
 
     def rename(self, topic_id: str, name: str) -> TopicView:
         """Sets a permanent name. Raises UsageError if it is empty, too long or unprintable."""

@@ -17,7 +17,7 @@ import httpx
 import uvicorn
 
 from treemem import Memory
-from treemem.serving.listening import bound_socket, name_of, names_of
+from treemem.serving.listening import Listening, bound_socket, name_of, names_of
 from treemem.web.app import address_of, make_app
 
 TOKEN = "correct-horse-battery-staple"
@@ -53,7 +53,8 @@ def serving(path: Path) -> Iterator[Served]:
         app = make_app(
             partial(Memory.open, path, must_exist=True), names_of(listener), TOKEN, path.name
         )
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
+        config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=3)
+        server = Listening(config, lambda: None, app.stop)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

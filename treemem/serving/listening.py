@@ -68,26 +68,29 @@ def is_loopback(listener: socket.socket) -> bool:
 
 def serve(
     app: ASGIApp, listener: socket.socket, started: Callable[[], None],
-    idle_seconds: float | None = None,
+    stopping: Callable[[], None] = lambda: None, idle_seconds: float | None = None,
 ) -> None:  # fmt: skip
-    """Serves until Ctrl-C or SIGTERM. started: is called when requests are answered. idle_seconds:
-    how long without a request until it ends by itself; None for ever."""
+    """Serves until Ctrl-C or SIGTERM. started: is called when requests are answered. stopping: is
+    called before the server waits for the last answers, to end those that have no end.
+    idle_seconds: how long without a request until it ends by itself; None for ever."""
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, proxy_headers=False, server_header=False,
         ws="none", timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )  # fmt: skip
-    listening = _Listening(config, started, idle_seconds)
+    listening = Listening(config, started, stopping, idle_seconds)
     anyio.run(lambda: listening.serve(sockets=[listener]))
 
 
-class _Listening(uvicorn.Server):
-    """A server that says when it has started, and ends when nobody asks it any more."""
+class Listening(uvicorn.Server):
+    """A server that says when it has started and when it is about to stop, and that ends when
+    nobody asks it any more."""
 
     def __init__(
-        self, config: uvicorn.Config, tell: Callable[[], None], idle_seconds: float | None
-    ) -> None:
+        self, config: uvicorn.Config, tell: Callable[[], None], stopping: Callable[[], None],
+        idle_seconds: float | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(config)
-        self._tell, self._idle_seconds = tell, idle_seconds
+        self._tell, self._stopping, self._idle_seconds = tell, stopping, idle_seconds
         self._asked, self._asked_at = 0, time.monotonic()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -103,3 +106,7 @@ class _Listening(uvicorn.Server):
         if state.tasks or state.total_requests != self._asked:
             self._asked, self._asked_at = state.total_requests, now
         return self._idle_seconds is not None and now - self._asked_at > self._idle_seconds
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._stopping()
+        await super().shutdown(sockets)

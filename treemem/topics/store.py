@@ -152,6 +152,20 @@ def topics(database: Database) -> list[Topic]:
     ]  # fmt: skip
 
 
+_TOPIC = "SELECT seq, id, name, named, pinned FROM topic WHERE id = ?"
+_ALIASES_OF = "SELECT id FROM topic_alias WHERE topic_seq = ? ORDER BY id"
+
+
+def topic(database: Database, topic_id: str) -> Topic:
+    """The topic with this exact id, which exists."""
+    row = database.row(_TOPIC, (topic_id,))
+    assert row is not None
+    seq, full_id, name, named, pinned = row
+    aliases = tuple(alias for (alias,) in database.rows(_ALIASES_OF, (seq,)))
+    leaves = tuple(members(database, full_id))
+    return Topic(seq, full_id, name, bool(named), bool(pinned), leaves, aliases)
+
+
 _BY_ID = """
 SELECT t.id FROM topic t WHERE t.id = :id
 UNION SELECT t.id FROM topic_alias a JOIN topic t ON t.seq = a.topic_seq WHERE a.id = :id

@@ -7,27 +7,29 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
 
 from treemem.errors import TreememError
 from treemem.memory import Memory
 from treemem.serving.opening import OpenMemory
+from treemem.web import events
 from treemem.web.access import PARAMETER, Access
 from treemem.web.answers import answer_error
-from treemem.web.pages import overview, search
+from treemem.web.events import Changes
+from treemem.web.pages import overview, search, topics
 
 _STATIC = Path(__file__).parent / "static"
 
 
 def make_app(
     open_memory: Callable[[], Memory], names: set[str], token: str, name: str = "memory"
-) -> ASGIApp:
+) -> Page:
     """The application that shows a memory.
 
     open_memory: opens it, at the first request. names: the values of Host by which it is asked,
@@ -36,12 +38,16 @@ def make_app(
     routes: list[BaseRoute] = [
         *overview.ROUTES,
         *search.ROUTES,
+        *topics.ROUTES,
+        *events.ROUTES,
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
     memory = OpenMemory(open_memory)
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(started: Starlette) -> AsyncIterator[None]:
+        # Subtle: it belongs to the event loop that runs now.
+        started.state.changes = Changes(partial(memory.use, Memory.marks))
         yield
         memory.close()
 
@@ -52,7 +58,19 @@ def make_app(
         },
     )  # fmt: skip
     app.state.memory, app.state.name = memory, name
-    return Access(app, names, token, _cookie_of(names))
+    return Page(app, names, token)
+
+
+class Page(Access):
+    """The application that shows a memory."""
+
+    def __init__(self, app: Starlette, names: set[str], token: str) -> None:
+        super().__init__(app, names, token, _cookie_of(names))
+        self._state = app.state
+
+    def stop(self) -> None:
+        """Ends the streams of open pages, which a server that shuts down would wait for."""
+        self._state.changes.stop()
 
 
 def address_of(base: str, token: str) -> str:

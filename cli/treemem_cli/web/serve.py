@@ -79,7 +79,7 @@ def serve_command(
 
     with listener:
         idle_seconds = None if idle_minutes is None else idle_minutes * 60
-        listening.serve(app, listener, started, idle_seconds)
+        listening.serve(app, listener, started, app.stop, idle_seconds)
 
 
 def require_packages() -> None:
