@@ -52,6 +52,20 @@ def checked(cls: type[Class]) -> type[Class]:
     return cls
 
 
+def in_page(limit: int | None, offset: int) -> slice:
+    """The page of at most limit after the first offset, as a slice. limit: None for all. Raises
+    UsageError for a negative number.
+
+    Example:
+        >>> list(range(9))[in_page(3, 2)]
+        [2, 3, 4]
+    """
+    for name, value in (("limit", limit), ("offset", offset)):
+        if value is not None and value < 0:
+            raise UsageError(f"{name} is a number from 0, not {value}.")
+    return slice(offset, None if limit is None else offset + limit)
+
+
 def _checking(method: Callable[..., Any]) -> Callable[..., Any]:
     signature: inspect.Signature | None = None
     hints: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from datetime import datetime, tzinfo
 from typing import Any, TypeVar
 
 from treemem import times
-from treemem.arguments import checked
+from treemem.arguments import checked, in_page
 from treemem.digest import scopes
 from treemem.errors import UsageError
 from treemem.ledger import choices, reading
@@ -57,6 +57,7 @@ class Ledger:
         until: str | datetime | None = None,
         order: EntryOrder = "salience",
         limit: int | None = None,
+        offset: int = 0,
         node: str | None = None,
         zone: tzinfo | str | None = None,
     ) -> list[Entry]:
@@ -64,7 +65,8 @@ class Ledger:
 
         kinds, states: see types.ENTRY_KINDS and types.ENTRY_STATES. since, until: inclusive limits
         as in Memory.search, for the time from the first to the last mention. order: "time" for the
-        order in which they were last said. node: a node's id; only the entries below it. zone:
+        order in which they were last said. limit, offset: at most limit, after the first offset;
+        None for all. node: a node's id; only the entries below it. zone:
         whose days the limits are; None for the machine's. Raises UsageError, and NotFoundError or
         AmbiguousIdError for the scope and the node.
         """
@@ -74,12 +76,13 @@ class Ledger:
         )  # fmt: skip
         if order not in reading.ORDERS:
             raise UsageError(f"There is no order {order!r}; use {', '.join(reading.ORDERS)}.")
+        in_page(limit, offset)
         with self._database.reading():
             if node is not None:
                 wanted = wanted._replace(node_id=browse.node_row(self._database, node)[1])
             entries = reading.entries_of(
                 self._database, scopes.resolved(self._database, scope), wanted,
-                order=order, limit=limit,
+                order=order, limit=limit, offset=offset,
             )  # fmt: skip
         limited: list[Entry] = self._limited(entries)
         return limited

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self, get_args
 
 from treemem import config, times
 from treemem.arguments import checked
+from treemem.browsing.api import BrowseMethods
 from treemem.browsing.names import NameMethods
 from treemem.errors import UsageError
 from treemem.models.embedders import QueryEmbedder
@@ -61,12 +62,12 @@ if TYPE_CHECKING:
     from treemem.search.query import SearchMode, SearchOrder
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.topic_api import Topics
-    from treemem.tree.browse import SourceView, UpgradableNode
+    from treemem.tree.browse import UpgradableNode
     from treemem.worker.model_choice import OwnModel
 
 
 @checked
-class Memory(RuleMethods, QueueMethods, SessionMethods, NameMethods):
+class Memory(BrowseMethods, RuleMethods, QueueMethods, SessionMethods, NameMethods):
     """One memory file.
 
     Example:
@@ -333,44 +334,12 @@ class Memory(RuleMethods, QueueMethods, SessionMethods, NameMethods):
             source_id = None if source is None else scopes.source(self._database, source).id
             return browse.upgradable(self._database, rank, source_id)
 
-    def expand(self, node_id: str) -> list[Node] | list[Message]:
-        """Returns the children of a node, or the messages of a leaf word for word."""
-        from treemem.tree import browse
-
-        with self._database.reading():
-            return self._limited(browse.expand(self._database, node_id))
-
     def message(self, message_id: str) -> Message:
         """Returns a message word for word, by its id or an unambiguous prefix of it."""
         from treemem.tree import browse
 
         with self._database.reading():
             return self._limited(browse.message(self._database, message_id))
-
-    def sources(
-        self,
-        scope: Scope | None = None,
-        *,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
-    ) -> list[SourceView]:
-        """Returns the sources of a scope, or all, the most recent first. since, until: as in
-        search; only those that had begun until then, and had not ended before."""
-        from treemem.digest import reading
-        from treemem.search import date_filter
-
-        limits = date_filter.bounds(since, until, times.local(self._clock()))
-        with self._database.reading():
-            return self._limited(reading.views(self._database, scope, *limits))
-
-    def source(self, name: str) -> SourceView:
-        """Returns one source, by its id, or by a part of its id or title that no other has. The
-        name "latest" is that of the source with the latest message."""
-        from treemem.digest import scopes
-
-        with self._database.reading():
-            found = scopes.source(self._database, name).id
-            return self._limited(self.sources(Scope.source(found)), found)[0]
 
     def ids(self, kind: IdKind, start: str = "", limit: int = 50) -> list[tuple[str, str]]:
         """Returns the ids of a kind that begin with `start`, with a few words about each, as a
@@ -398,15 +367,6 @@ class Memory(RuleMethods, QueueMethods, SessionMethods, NameMethods):
             return self._private().headline(
                 scopes.resolved(self._database, scope), reading.headline_of(self._database, scope)
             )
-
-    def messages(self, source: str) -> list[Message]:
-        """Returns a source's history in order, word for word."""
-        from treemem.digest import scopes
-        from treemem.tree import browse
-
-        with self._database.reading():
-            found = scopes.source(self._database, source)
-            return self._limited(browse.source_messages(self._database, found.seq), found.id)
 
     @property
     def ledger(self) -> Ledger:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from treemem import times
-from treemem.arguments import checked
+from treemem.arguments import checked, in_page
 from treemem.digest.source_kinds import TOOL_NAMES
 from treemem.errors import UsageError
 from treemem.store.database import Database
@@ -69,11 +69,14 @@ class Topics:
         self._clock = clock
         self._work = work
 
-    def list(self) -> builtins.list[TopicView]:
-        """Returns all topics, those with the most leaves first."""
+    def list(self, *, limit: int | None = None, offset: int = 0) -> builtins.list[TopicView]:
+        """Returns the topics, those with the most leaves first. limit, offset: at most limit, after
+        the first offset; None for all."""
+        page = in_page(limit, offset)
         with self._database.reading():
-            views = [_view(self._database, topic) for topic in topic_store.topics(self._database)]
-        return sorted(views, key=lambda view: (-len(view.leaf_ids), view.id))
+            topics = topic_store.topics(self._database)
+            topics.sort(key=lambda topic: (-len(topic.leaves), topic.id))
+            return [_view(self._database, topic) for topic in topics[page]]
 
     def show(self, topic_id: str) -> TopicView:
         """Returns one topic. Raises NotFoundError, AmbiguousIdError."""

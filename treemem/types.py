@@ -570,6 +570,14 @@ class ServedModel:
 
 
 @dataclass(frozen=True, slots=True)
+class DayCount:
+    """How many messages were sent on a day, YYYY-MM-DD."""
+
+    day: str
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """A job of the queue. Times are ISO 8601 in UTC."""
 

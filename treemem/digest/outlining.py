@@ -23,6 +23,7 @@ from treemem.patterns import lazy_regex
 from treemem.store import messages
 from treemem.store.database import Database, Row, json_list
 from treemem.store.messages import next_position
+from treemem.tree import remembered
 from treemem.types import PARENT_AGENT, Message, Source, SourceKind
 
 # Messages at the beginning that are read for the first request, and characters of each.
@@ -121,9 +122,15 @@ def outlines(
     messages_max: of a source with more messages, only so many are read, and its people are left
     out; None reads all.
     """
-    rows = _source_rows(database, source_ids)
-    counts = _counts(database, [row[0] for row in rows], messages_max)
-    return {row[1]: _outline(database, row, counts[row[0]], with_request) for row in rows}
+    rows = {row[0]: row for row in _source_rows(database, source_ids)}
+
+    def read(seqs: Sequence[int]) -> dict[int, Outline]:
+        counts = _counts(database, seqs, messages_max)
+        return {seq: _outline(database, rows[seq], counts[seq], with_request) for seq in seqs}
+
+    name = ("outline", with_request, messages_max)
+    found = remembered.of_sources(database, name, list(rows), read)
+    return {rows[seq][1]: outline for seq, outline in found.items()}
 
 
 def without_stray(database: Database, seq: int, outline: Outline) -> Outline:

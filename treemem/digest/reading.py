@@ -58,21 +58,18 @@ def have_subjects(database: Database) -> bool:
     return database.row(sql) is not None
 
 
-def views(
-    database: Database,
-    scope: Scope | None = None,
-    since_ms: int | None = None,
-    until_ms: int | None = None,
-) -> list[SourceView]:
-    """The sources of a scope, or all, the most recent first. since_ms, until_ms: see
-    browse.sources. Raises NotFoundError, AmbiguousIdError."""
-    seqs = scopes.source_seqs(database, scope)
-    return _named(database, browse.sources(database, seqs, since_ms, until_ms))
+def views_of(database: Database, source_ids: Sequence[str]) -> list[SourceView]:
+    """These sources, in this order. source_ids: in full; those of no source are left out."""
+    known = scopes.by_seq(database)
+    seqs = {one.id: seq for seq, one in known.items()}
+    views = browse.sources(database, [seqs[one] for one in source_ids if one in seqs])
+    return _named(database, views)
 
 
 def _named(database: Database, views: Sequence[SourceView]) -> list[SourceView]:
     """The views with what a person calls them by, and what kind they are."""
-    agents, short_ids = scopes.agent_counts(database), scopes.short_ids(database)
+    agents = memo.kept(database, "agent counts", lambda: scopes.agent_counts(database))
+    short_ids = memo.kept(database, "short ids", lambda: scopes.short_ids(database))
     found = outlines(database, [view.source.id for view in views])
     # An id whose bytes are damaged is read otherwise than it is asked for.
     return [

@@ -24,7 +24,7 @@ from treemem.store.database import Database, json_list, storable_text
 from treemem.store.file import memo
 from treemem.text import fts
 from treemem.topics import store as topic_store
-from treemem.tree import browse
+from treemem.tree import browse, listing
 from treemem.types import Scope
 
 # The name of the source with the latest message, sub-agents left out.
@@ -193,8 +193,8 @@ def _titles(database: Database) -> dict[str, str]:
 
 def _ambiguous(database: Database, name: str, found: Sequence[SourceName]) -> AmbiguousIdError:
     """The error for a name that fits several sources, with a line for each: the latest first."""
-    views = browse.sources(database, [one.seq for one in found])
-    shown = views[:CHOICES_MAX]
+    newest = listing.newest(database, [one.seq for one in found])
+    shown = browse.sources(database, newest[:CHOICES_MAX])
     titles = outlining.outlines(database, [view.source.id for view in shown])
     lines = [
         f"  {_day(view.ended_at):10}  {title_of(titles[view.source.id])}  {view.source.id}"
@@ -309,6 +309,13 @@ def _inside(database: Database, scope: Scope, found: Iterable[SourceName]) -> li
     """Those of these sources that a topic or a session has messages in."""
     inside = set(source_seqs(database, scope) or ())
     return [one for one in found if one.seq in inside]
+
+
+def by_seq(database: Database) -> dict[int, SourceName]:
+    """All sources, by row number. Callers must not change it."""
+    return memo.kept(
+        database, "sources by number", lambda: {one.seq: one for one in _known(database)}
+    )
 
 
 def _known(database: Database) -> list[SourceName]:

@@ -6,6 +6,8 @@ a tree. Callers read in one transaction, see Database.reading.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -130,15 +132,18 @@ def entries_of(
     *,
     order: EntryOrder = "salience",
     limit: int | None = None,
+    offset: int = 0,
 ) -> list[Entry]:
     """The entries of a scope: the most salient first, or in the order in which they were last
-    said. limit: None for all of them."""
-    most = -1 if limit is None else max(limit, RANKED_MAX if order == "salience" else 0)
+    said. limit, offset: at most limit after the first offset; None for all of them."""
+    end = None if limit is None else offset + limit
+    block = RANKED_MAX if order == "salience" else 1
+    most = -1 if end is None else math.ceil(end / block) * block
     ranks = _ranks(database, scope, wanted, order, most)
-    if order == "salience":
-        ranks = _with_recency(ranks)
-    found = ranks if limit is None else ranks[:limit]
-    return _read(database, scope, wanted, [rank.seq for rank in found])
+    if order == "salience":  # block by block, so that a page does not depend on its limit
+        blocks = (ranks[at : at + block] for at in range(0, len(ranks), block))
+        ranks = [rank for of_block in blocks for rank in _with_recency(of_block)]
+    return _read(database, scope, wanted, [rank.seq for rank in ranks[offset:end]])
 
 
 def most_salient(
@@ -178,6 +183,15 @@ def _ranks(
     database: Database, scope: Scope, wanted: Filter, order: EntryOrder, limit: int
 ) -> list[_Rank]:
     """The first entries of a scope in an order. limit: -1 for all of them."""
+    several = len(set(wanted.kinds)) * len(set(wanted.states)) > 1
+    if several and order == "salience" and limit >= 0 and _leaves(scope, wanted)[0] is None:
+        # An index has the order of each kind and state.
+        by_one = (
+            _ranks(database, scope, wanted._replace(kinds=(kind,), states=(state,)), order, limit)
+            for kind, state in itertools.product(set(wanted.kinds), set(wanted.states))
+        )
+        ranks = sorted(itertools.chain(*by_one), key=lambda one: (-one.salience, one.seq))
+        return ranks[:limit]
     where, parameters = _conditions(scope, wanted)
     sql = f"""
     SELECT e.seq, e.kind, e.salience, e.last_ms, e.last_source, e.last_position FROM entry e

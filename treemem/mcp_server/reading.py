@@ -352,16 +352,16 @@ def _digest_lines(memory: Memory, scope: Scope) -> list[str]:
     digest = memory.digest(scope)
     lines = _lines_of_digest(digest)
     if scope.kind == "everything":
-        sources = _source_lines(memory, scope, None, None)[:SOURCES_MAX]
+        sources = _source_lines(memory, scope, None, None)
         lines += ["Latest sources:", *sources] if sources else []
-        topics = memory.topics.list()[:TOPICS_MAX]
+        topics = memory.topics.list(limit=TOPICS_MAX)
         return [*lines, "Topics:", *map(_topic_line, topics)] if topics else lines
     if scope.kind == "topic":
         root_id = memory.tree(scope, cite=False).root_id
         return [*lines, f"Its root: node {texts.short(root_id)}"] if root_id and lines else lines
     if lines or scope.kind == "filter":
         sources = _source_lines(memory, scope, None, None)
-        lines += ["Sources:", *sources[:SOURCES_MAX]] if sources else []
+        lines += ["Sources:", *sources] if sources else []
     return lines
 
 
@@ -385,8 +385,8 @@ def _time_lines(
 ) -> list[str]:
     """What was said in a time: its sources, and the most salient entries of each kind."""
     sources = _source_lines(memory, scope, since, until)
-    shown = texts.fitting(sources[:SOURCES_MAX], room // 2)
-    left = len(sources) - len(shown)
+    shown = texts.fitting(sources, room // 2)
+    left = len(memory.source_ids(scope, since=since, until=until)) - len(shown)
     ledger: Ledger = memory.ledger
     entries: list[Entry] = []
     for kind in _KINDS:
@@ -395,8 +395,16 @@ def _time_lines(
 
 
 def _source_lines(memory: Memory, scope: Scope, since: str | None, until: str | None) -> list[str]:
-    views = memory.sources(scope, since=since, until=until)
-    return [texts.source_line(view) for view in views if not view.is_trivial]
+    """The latest sources in which anything was said, at most SOURCES_MAX."""
+    lines: list[str] = []
+    offset = 0
+    while len(lines) < SOURCES_MAX:
+        views = memory.sources(scope, since=since, until=until, limit=SOURCES_MAX, offset=offset)
+        if not views:
+            break
+        lines += [texts.source_line(view) for view in views if not view.is_trivial]
+        offset += SOURCES_MAX
+    return lines[:SOURCES_MAX]
 
 
 def _topic_line(topic: TopicView) -> str:

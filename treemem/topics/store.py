@@ -200,8 +200,9 @@ def resolve(database: Database, topic_id: str) -> str:
 
 _PLACED = """
 SELECT n.id, n.tokens, n.started_at_ms, n.ended_at_ms,
-  (SELECT t.key FROM tree t WHERE t.scope = 'source' AND (t.tail_seq = n.seq OR t.seq IN (
-     SELECT tn.tree_seq FROM tree_node tn WHERE tn.node_seq = n.seq)) ORDER BY t.seq LIMIT 1)
+  (SELECT t.key FROM (SELECT tn.tree_seq AS seq FROM tree_node tn WHERE tn.node_seq = n.seq
+     UNION SELECT tail.seq FROM tree tail WHERE tail.tail_seq = n.seq) placed
+   JOIN tree t ON t.seq = placed.seq WHERE t.scope = 'source' ORDER BY t.seq LIMIT 1)
 FROM topic_leaf tl JOIN node n ON n.seq = tl.node_seq WHERE tl.topic_seq = ?
 ORDER BY n.started_at_ms, n.seq
 """

@@ -8,7 +8,7 @@ Tested in tests/test_memory.py.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
@@ -17,7 +17,7 @@ from treemem import times
 from treemem.errors import SEE_MESSAGES, SEE_NODES, NotFoundError
 from treemem.store import lookup, messages, summaries
 from treemem.store.database import Database, Row, json_list
-from treemem.tree import builder
+from treemem.tree import builder, remembered
 from treemem.types import Message, Node, Scope, Source, SourceKind, Statement, Tree
 
 _NODE_COLUMNS = "n.seq, n.id, n.level, n.tokens, n.started_at_ms, n.ended_at_ms, n.provisional"
@@ -109,16 +109,19 @@ def _of_node(statements: tuple[Statement, ...], level: int) -> tuple[Statement, 
     return tuple(statement for statement in statements if statement.state == "holds")
 
 
-def expand(database: Database, prefix: str) -> list[Node] | list[Message]:
-    """A group's children, or a leaf's messages, cut to the parts that the leaf contains."""
+def expand(
+    database: Database, prefix: str, page: slice = slice(0, None)
+) -> list[Node] | list[Message]:
+    """A group's children, or a leaf's messages, cut to the parts that the leaf contains. page:
+    which of them."""
     row = node_row(database, prefix)
     if row[2] > 0:
         return [
             node_from(database, _row_of(database, seq))
-            for seq in summaries.child_seqs(database, row[0])
+            for seq in summaries.child_seqs(database, row[0])[page]
         ]
     return [_cut(excerpt.message, excerpt.start, excerpt.end)
-            for excerpt in summaries.excerpts(database, row[0])]  # fmt: skip
+            for excerpt in summaries.excerpts(database, row[0])[page]]  # fmt: skip
 
 
 def _cut(message: Message, start: int, end: int) -> Message:
@@ -240,9 +243,8 @@ SELECT s.seq, s.id, s.format, s.title, s.origin, s.parent_id, s.project,
   (SELECT count(*) FROM tree_node tn WHERE tn.tree_seq = t.seq AND tn.level = 0), r.id
 FROM source s
 LEFT JOIN tree t ON t.scope = 'source' AND t.key = s.id
-LEFT JOIN node r ON r.seq = t.root_seq
+LEFT JOIN node r ON r.seq = t.root_seq WHERE s.seq IN (SELECT value FROM json_each(?))
 """
-_THESE = " WHERE s.seq IN (SELECT value FROM json_each(?))"
 _SOURCE_COUNTS = """
 SELECT count(*) FILTER (WHERE sm.state = 'active'),
   count(*) FILTER (WHERE sm.state <> 'active'),
@@ -253,49 +255,39 @@ FROM source_message sm JOIN message m ON m.seq = sm.message_seq WHERE sm.source_
 """
 
 
-def sources(
-    database: Database,
-    seqs: Iterable[int] | None = None,
-    since_ms: int | None = None,
-    until_ms: int | None = None,
-) -> list[SourceView]:
-    """These sources, or all, the most recent first. since_ms, until_ms: only those with messages
-    on both sides of each or between them, by their first and last times; None is open."""
-    if seqs is None:
-        rows = database.rows(_SOURCES)
-    else:
-        rows = database.rows(_SOURCES + _THESE, (json_list(seqs),))
-    views = [
-        view
-        for row in rows
-        if (view := _source_view(database, row, since_ms, until_ms)) is not None
-    ]
-    return sorted(views, key=lambda view: (view.ended_at or "", view.source.id), reverse=True)
+def sources(database: Database, seqs: Sequence[int]) -> list[SourceView]:
+    """The sources with these row numbers, in this order."""
+
+    def read(some: Sequence[int]) -> dict[int, SourceView]:
+        rows = database.rows(_SOURCES, (json_list(some),))
+        return {row[0]: _source_view(database, row) for row in rows}
+
+    found = remembered.of_sources(database, _SOURCES, seqs, read)
+    return [found[seq] for seq in seqs if seq in found]
 
 
-def _source_view(
-    database: Database, row: Row, since_ms: int | None, until_ms: int | None
-) -> SourceView | None:
+def _source_view(database: Database, row: Row) -> SourceView:
     seq, source_id, format_, title, origin, parent_id, project, leaves, root_id = row
     counts = database.row(_SOURCE_COUNTS, (seq,))
     assert counts is not None
     active, inactive, open_messages, tokens, started, ended = counts
-    if since_ms is not None and (ended is None or ended < since_ms):
-        return None
-    if until_ms is not None and (started is None or started > until_ms):
-        return None
     return SourceView(
         Source(source_id, format_, title, origin, parent_id, project=project), active, inactive,
         open_messages, tokens, leaves, root_id, times.from_ms(started), times.from_ms(ended),
     )  # fmt: skip
 
 
-def source_messages(database: Database, source_seq: int) -> list[Message]:
-    """The active messages of a source, in order."""
+def source_messages(
+    database: Database, source_seq: int, page: slice = slice(0, None)
+) -> list[Message]:
+    """The active messages of a source, in order. page: which of them."""
     sql = (f"SELECT sm.session, {messages.COLUMNS} FROM source_message sm "  # noqa: S608
            "JOIN message m ON m.seq = sm.message_seq "
-           "WHERE sm.source_seq = ? AND sm.state = 'active' ORDER BY sm.position")  # fmt: skip
-    return [messages.message_from(row[1:], row[0]) for row in database.rows(sql, (source_seq,))]
+           "WHERE sm.source_seq = ? AND sm.state = 'active' "
+           "ORDER BY sm.position LIMIT ? OFFSET ?")  # fmt: skip
+    count = -1 if page.stop is None else page.stop - page.start
+    rows = database.rows(sql, (source_seq, count, page.start))
+    return [messages.message_from(row[1:], row[0]) for row in rows]
 
 
 # -- nodes that a model could summarize better -----------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -74,27 +76,44 @@ def list_sources(
       treemem source list --since "last week"
       treemem source list --tool claude-code --project .
     """
+    from treemem_cli.render import is_terminal
+
+    if limit is None and is_terminal() and not plain and not as_json:
+        limit = ON_SCREEN
     with open_memory(context) as memory:
-        sources = memory.sources(scope, since=since, until=until)
+        read = partial(memory.sources, scope, since=since, until=until)
+        if as_json:
+            print_json(read(limit=limit))
+            return
+        if every or scope.key is not None:
+            shown = _in_order(read())
+            count = len(shown)
+        else:
+            read = partial(read, with_agents=False)
+            shown = read() if limit is None else _first(read, limit)
+            shown.sort(key=lambda view: view.is_trivial)
+            count = len(memory.source_ids(scope, since=since, until=until, with_agents=False))
         is_empty = memory.is_empty
-    if as_json:
-        print_json(sources[:limit])
-        return
     if is_empty:
         note(NOTHING_STORED)
         return
-    from treemem_cli.render import is_terminal
-
-    shown = _in_order(sources, with_agents=every or scope.key is not None)
-    if limit is None:
-        limit = ON_SCREEN if is_terminal() and not plain else len(shown)
     if shown:
         _print_sources(shown[:limit], plain=plain)
     else:
         note("No source fits.")
         context.exit(1)
-    if len(shown) > limit:
-        note(f"{len(shown) - limit:,} more; to show all: --limit {len(shown)}")
+    if limit is not None and count > limit:
+        note(f"{count - limit:,} more; to show all: --limit {count}")
+
+
+def _first(read: Callable[..., list[SourceView]], limit: int) -> list[SourceView]:
+    """The latest sources, until there are as many as the limit in which something was said."""
+    found: list[SourceView] = []
+    while views := read(limit=limit, offset=len(found)):
+        found += views
+        if sum(not view.is_trivial for view in found) >= limit:
+            break
+    return found
 
 
 def in_groups(
@@ -115,11 +134,9 @@ def in_groups(
     return tops, below
 
 
-def _in_order(sources: list[SourceView], *, with_agents: bool) -> list[SourceView]:
-    """The sessions in the order of a list, each followed by its sub-agents or without them."""
+def _in_order(sources: list[SourceView]) -> list[SourceView]:
+    """The sessions in the order of a list, each followed by its sub-agents."""
     tops, below = in_groups(sources)
-    if not with_agents:
-        return tops
     ordered, stack = [], tops[::-1]
     while stack:
         view = stack.pop()

@@ -37,7 +37,7 @@ def _values(memory: Memory) -> dict[str, Any]:
         "open_points": memory.ledger(kinds=["open"], states=["holds"], limit=OPEN_MAX),
         "counts": status.ledger,
         "rules": rules[:RULES_MAX],
-        "latest": memory.sources()[:SOURCES_MAX],
+        "latest": memory.sources(limit=SOURCES_MAX),
         "health": [*memory.notices, *status.missing],
     }
 
