@@ -76,6 +76,7 @@ from treemem.types import (
 )
 
 if TYPE_CHECKING:
+    from treemem.assistant.values import Citation, Reply, ReplySentence
     from treemem.browsing.names import KnownNames
     from treemem.checkers.calibration import Calibration, Measured
     from treemem.checkers.formula import Features, Formula
@@ -159,6 +160,7 @@ __all__ = [  # noqa: RUF022
     "Checkpoint",
     "Child",
     "ChildStatement",
+    "Citation",
     "Client",
     "Clock",
     "CompactedLog",
@@ -253,6 +255,8 @@ __all__ = [  # noqa: RUF022
     "Redactions",
     "Rejection",
     "Related",
+    "Reply",
+    "ReplySentence",
     "Rerank",
     "Resumed",
     "RuleState",
@@ -321,6 +325,7 @@ if not TYPE_CHECKING:
         "Checkpoint": "sessions.checkpoints",
         "Child": "proposals",
         "ChildStatement": "proposals",
+        "Citation": "assistant.values",
         "Client": "summarize.base",
         "Clock": "times",
         "CompactedLog": "sessions.logs.compacting",
@@ -372,6 +377,8 @@ if not TYPE_CHECKING:
         "Redact": "privacy.policy",
         "Redactions": "privacy.policy",
         "Related": "topics.mapping",
+        "Reply": "assistant.values",
+        "ReplySentence": "assistant.values",
         "Rerank": "models.rerankers",
         "Resumed": "sessions.checkpoints",
         "RuleState": "ledger.rulebook",

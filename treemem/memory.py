@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Self, get_args
 
 from treemem import config, times
 from treemem.arguments import checked
+from treemem.assistant.api import AskMethods
+from treemem.assistant.chat_model import KeptChat
 from treemem.browsing.api import BrowseMethods
 from treemem.browsing.names import NameMethods
 from treemem.errors import UsageError
@@ -20,7 +22,6 @@ from treemem.models.embedders import QueryEmbedder
 from treemem.models.rerankers import KeptReranker
 from treemem.queue_api import QueueMethods
 from treemem.rule_api import RuleMethods
-from treemem.sessions.api import SessionMethods
 from treemem.store import lookup, settings
 from treemem.store.database import Database
 from treemem.store.lookup import IdKind
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 
 
 @checked
-class Memory(BrowseMethods, RuleMethods, QueueMethods, SessionMethods, NameMethods):
+class Memory(BrowseMethods, RuleMethods, QueueMethods, AskMethods, NameMethods):
     """One memory file.
 
     Example:
@@ -88,7 +89,7 @@ class Memory(BrowseMethods, RuleMethods, QueueMethods, SessionMethods, NameMetho
         self._clock = clock
         self._shape = shape
         self._agent = agent
-        self._queries, self._reranker = QueryEmbedder(), KeptReranker()
+        self._queries, self._reranker, self._chat = QueryEmbedder(), KeptReranker(), KeptChat()
 
     @classmethod
     def open(
@@ -126,6 +127,7 @@ class Memory(BrowseMethods, RuleMethods, QueueMethods, SessionMethods, NameMetho
         """
         self._queries.close()
         self._reranker.close()
+        self._chat.close()
         self._database.close()
 
     @property
@@ -482,12 +484,13 @@ class Memory(BrowseMethods, RuleMethods, QueueMethods, SessionMethods, NameMetho
     def use_model(
         self, role: str, choice: str | ServedModel | OwnModel, *, name: str | None = None
     ) -> None:
-        """Sets the model of a role, "summarizer", "embedder", "checker" or "reranker".
+        """Sets the model of a role, "summarizer", "embedder", "checker", "reranker" or "chat".
 
         choice: the name of an installed model, "none", the address of a model server, or a
         ServedModel; servers are asked which models they have. "hashing" is an embedder without
         a model, for tests. A checker may also be a folder with an ONNX model, or "summarizer", the
-        default: the summarizer's model. Summaries and vectors of other models are kept.
+        default: the summarizer's model, and so can the chat model, which answers questions; "none"
+        is neither. Summaries and vectors of other models are kept.
 
         Every role but the checker's also takes your own function or object, see OwnModel. The file
         stores its name alone, so pass it again in each process. name: identifies it; another

@@ -32,6 +32,7 @@ COMMANDS = {
     "plan": ("logs.plan", "Estimate what logs would cost before storing them."),
     "compact": ("live.compact", "Make a log fit a model's window, in its own format."),
     "search": ("content.search", "Find what was said, within a token budget."),
+    "ask": ("assistant.ask", "Answer a question with citations, or say that nothing does."),
     "open": ("content.place", "Open the log where something was said."),
     "resume": ("content.place", "Print the command that continues a session in its own tool."),
     "browse": ("browse.command", "Browse what is stored, in a browser that fills the terminal."),

@@ -154,6 +154,7 @@ def outputs() -> dict[str, Any]:
         "formats": list[LogFormat],
         "plan": _planned(),
         "search": treemem.SearchResult,
+        "ask": treemem.Reply,
         "open": treemem.Location,
         "resume": treemem.Location,
         "tree": list[treemem.Tree],

@@ -95,6 +95,7 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         "ingest": [[DEMO], [DEMO, "--dry-run"]], "plan": [[DEMO]],
         "search": [["October settlement"], ["October settlement", "--full"],
                    ["what did we decide?"]],
+        "ask": [["who counted the sacks?"], ["what is still open?", "--full"]],
         "open": [[message]], "resume": [[message]],
         "tree": [[], ["--full"], ["--topic", topics[0]]],
         "node show": [[node], [root, "--unproven"]], "node expand": [[root], [node]],

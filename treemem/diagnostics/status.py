@@ -62,7 +62,8 @@ class Status:
     entries of each kind that hold.
     checker: the model that checks notes, None if none does. calibration: its measured precision,
     also where it is not good enough to be used.
-    summarizer, embedder, reranker: the models in use. served: the servers of the summarizer's
+    summarizer, embedder, reranker: the models in use. chat: the model that answers, if another one
+    than the summarizer was chosen, or "none". served: the servers of the summarizer's
     model, None for a local one. missing: what would improve the memory, in sentences.
     """
 
@@ -90,6 +91,7 @@ class Status:
     ledger: dict[EntryKind, int] = field(default_factory=dict)
     checker: str | None = None
     reranker: str | None = None
+    chat: str | None = None
     calibration: Calibration | None = None
     abandoned: int = 0
 
@@ -170,6 +172,7 @@ def read_status(
         checker=opening.label(used) if found is not None and (chosen or found.usable) else None,
         calibration=found,
         reranker=None if reranker is None else embedders.label(reranker),
+        chat=opening.label(_label(settings.get(database, settings.CHAT))),
     )
 
 

@@ -21,6 +21,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -28,6 +29,10 @@ from typing import IO, Any, Self
 from treemem.errors import ModelError
 from treemem.packages import extra_command, install_command
 
+# The line by which a request is cancelled begins with it; its number follows.
+CANCEL = b"cancel "
+# How often a request that can be cancelled looks whether it is.
+_LOOK_SECONDS = 0.05
 # A longer answer is an error, and the child is killed.
 LINE_BYTES_MAX = 256 << 20
 # The last lines of the child's stderr that are kept.
@@ -37,6 +42,18 @@ _STDERR_LINE_BYTES = 400
 _END_SECONDS = 5.0
 # The time-out of describe() and quantize().
 _TOOL_SECONDS = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """What happens to a text while a model writes it.
+
+    take: called with each piece as it comes. cancelled: set it, from any thread, to end the text
+    there.
+    """
+
+    take: Callable[[str], None]
+    cancelled: threading.Event = field(default_factory=threading.Event)
 
 
 class ModelProcess:
@@ -83,8 +100,11 @@ class ModelProcess:
         """Whether the child accepts requests."""
         return self._end.alive and self._process.poll() is None
 
-    def request(self, op: str, timeout_seconds: float, **fields: object) -> dict[str, Any]:
-        """Sends a request and returns the child's answer.
+    def request(
+        self, op: str, timeout_seconds: float, streamed: Streamed | None = None, **fields: object
+    ) -> dict[str, Any]:
+        """Sends a request and returns the child's answer. streamed: takes the pieces of a text
+        before it.
 
         Raises ModelError with the child's own message if it refused the request; it then keeps
         running. Otherwise the child died, hung or gave an invalid answer, and is killed.
@@ -93,7 +113,7 @@ class ModelProcess:
         line = json.dumps({"id": self._requests, "op": op, **fields}).encode() + b"\n"
         try:
             self._send(line)
-            answer = self._receive(op, timeout_seconds)
+            answer = self._receive(op, timeout_seconds, streamed)
         except BaseException:
             # Also after an interrupt in the caller: the child's answer would be taken for that
             # to the next request.
@@ -111,12 +131,21 @@ class ModelProcess:
         """Writes in a thread: a child that hangs would block the writer when its pipe is full."""
         threading.Thread(target=_write, args=(self._stdin, line), daemon=True).start()
 
-    def _receive(self, op: str, timeout_seconds: float) -> dict[str, Any]:
+    def _receive(
+        self, op: str, timeout_seconds: float, streamed: Streamed | None = None
+    ) -> dict[str, Any]:
         deadline = time.monotonic() + timeout_seconds
+        is_told = streamed is None  # that it is cancelled
         while True:
+            if not is_told and streamed is not None and streamed.cancelled.is_set():
+                self._send(CANCEL + b"%d\n" % self._requests)
+                is_told = True
+            wait = max(0.0, deadline - time.monotonic())
             try:
-                line = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
+                line = self._answers.get(timeout=wait if is_told else min(wait, _LOOK_SECONDS))
             except queue.Empty:
+                if time.monotonic() < deadline:
+                    continue
                 raise ModelError(
                     f"the model process gave no answer to {op!r} within {timeout_seconds:g} "
                     f"seconds and was ended{self._last_lines()}"
@@ -125,13 +154,18 @@ class ModelProcess:
                 raise self._death(op)
             try:
                 answer = json.loads(line)
-                if answer["id"] == self._requests:
+                if answer["id"] != self._requests:
+                    continue
+                if "piece" not in answer:
                     return dict(answer)
+                piece = str(answer["piece"])
             except (ValueError, KeyError, TypeError) as error:
                 raise ModelError(
                     f"the model process gave no readable answer to {op!r} and was ended: "
                     f"{line[:200]!r}"
                 ) from error
+            if streamed is not None:
+                streamed.take(piece)
 
     def _death(self, op: str) -> ModelError:
         """The error for a child that closed its output."""
@@ -185,7 +219,7 @@ class ModelChild(Closable):
     def __init__(
         self,
         load: str,
-        fields: dict[str, object],
+        fields: dict[str, Any],
         load_seconds: float,
         what: str,
         need: Callable[[], None] | None = None,
@@ -216,11 +250,13 @@ class ModelChild(Closable):
             self._running()
         return self._about
 
-    def request(self, op: str, timeout_seconds: float, **fields: object) -> dict[str, Any]:
+    def request(
+        self, op: str, timeout_seconds: float, streamed: Streamed | None = None, **fields: object
+    ) -> dict[str, Any]:
         """The child's answer, as ModelProcess gives it. Raises ModelError, not recoverable if the
         model cannot be loaded."""
         with self._lock:
-            return self._running().request(op, timeout_seconds, **fields)
+            return self._running().request(op, timeout_seconds, streamed, **fields)
 
     def _running(self) -> ModelProcess:
         process = self._process
@@ -281,7 +317,7 @@ def quantize(source: Path, target: Path, quantization: str) -> None:
     _one_request("quantize", source=str(source), target=str(target), quantization=quantization)
 
 
-def _one_request(op: str, **fields: object) -> dict[str, Any]:
+def _one_request(op: str, **fields: Any) -> dict[str, Any]:
     process = ModelProcess()
     try:
         return process.request(op, _TOOL_SECONDS, **fields)

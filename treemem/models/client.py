@@ -10,7 +10,7 @@ from typing import Any
 
 from treemem.models import chat
 from treemem.models.chat import Chat, Prompt, Segment
-from treemem.models.child import ModelChild
+from treemem.models.child import ModelChild, Streamed
 from treemem.models.manifests import InstalledModel
 
 __all__ = ["Generation", "LlamaClient", "Prompt", "Segment"]
@@ -27,7 +27,7 @@ class Generation:
 
     tokens_in: of the prompt without its fixed segments, cached or not.
     stopped: "eos" at the end of the answer, "stop" before a stop string, "length"
-    at max_tokens or the end of the context.
+    at max_tokens or the end of the context, "cancelled" where the caller ended it.
     tokens_computed: of the whole prompt, those that were not cached; None for a server.
     """
 
@@ -91,21 +91,25 @@ class LlamaClient(ModelChild):
         stop: Sequence[str] = (),
         fixed: int = 0,
         ignore_eos: bool = False,
+        streamed: Streamed | None = None,
     ) -> Generation:
         """The model's greedy continuation of the prompt: the same prompt gives the same text.
 
-        fixed: how many of the first segments are the same in every call; they are not counted
-        in tokens_in. ignore_eos: whether an answer ends only at max_tokens, a stop string or the
-        end of the context. The start that the prompt shares with the previous one is not computed
-        again. Raises ModelError; for a prompt longer than the context before anything is computed.
+        fixed: how many of the first segments are the same in every call; they are not counted in
+        tokens_in. ignore_eos: whether an answer ends only at max_tokens, a stop string or the end
+        of the context. streamed: takes the text while it is written. The start that the prompt
+        shares with the previous one is not computed again. Raises ModelError; for a prompt longer
+        than the context before anything is computed.
         """
         answer = self._request(
             "generate",
+            streamed,
             segments=[asdict(segment) for segment in segments],
             max_tokens=max_tokens,
             stop=list(stop),
             fixed=fixed,
             ignore_eos=ignore_eos,
+            **({} if streamed is None else {"stream": True}),
         )
         return Generation(
             str(answer["text"]),
@@ -172,8 +176,10 @@ class LlamaClient(ModelChild):
         """Renders a prompt in the model's chat template; as plain text for a base model."""
         return chat.render(self.about()["chat_template"], prompt)
 
-    def _request(self, op: str, **fields: object) -> dict[str, Any]:
-        return self.request(op, self._timeout_seconds, **fields)
+    def _request(
+        self, op: str, streamed: Streamed | None = None, **fields: object
+    ) -> dict[str, Any]:
+        return self.request(op, self._timeout_seconds, streamed, **fields)
 
 
 def default_threads() -> int:

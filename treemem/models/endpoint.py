@@ -12,7 +12,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from treemem.errors import ModelError, UsageError
 from treemem.models import responses
 from treemem.models.chat import Prompt, defused
-from treemem.models.child import Closable
+from treemem.models.child import Closable, Streamed
 from treemem.models.client import Generation
 from treemem.models.connection import Connection
 from treemem.packages import extra_command
@@ -125,6 +125,87 @@ class EndpointClient(Closable):
             time.monotonic() - began,
             completion.stopped,
         )
+
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        max_tokens: int,
+        streamed: Streamed | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Generation:
+        """The model's answer to the messages of a chat, which are sent as they are but for special
+        tokens. streamed: takes it while it is written. options: further fields of the request, such
+        as "temperature". Raises ModelError as answer() does; after the first piece nothing is
+        tried again.
+        """
+        began = time.monotonic()
+        sent = [one | {"content": defused(_whole(one["content"]))} if isinstance(
+            one.get("content"), str) else one for one in map(dict, messages)]  # fmt: skip
+        body = {"model": self._model_id(), "messages": sent, "max_tokens": max_tokens,
+                "temperature": 0, **(options or {}), "stream": streamed is not None}  # fmt: skip
+        with self._named():
+            if streamed is None:
+                completion = responses.completion(self._completed(body))
+                text, counts = completion.text, (completion.tokens_in, completion.tokens_out)
+                stopped = completion.stopped
+            else:
+                text, stopped, counts = self._streamed(body, streamed)
+        chars = sum(len(str(one.get("content", ""))) for one in sent)
+        return Generation(
+            text, responses.tokens(counts[0], chars), responses.tokens(counts[1], len(text)),
+            time.monotonic() - began, stopped,
+        )  # fmt: skip
+
+    def _streamed(
+        self, body: dict[str, Any], streamed: Streamed
+    ) -> tuple[str, str, tuple[int | None, int | None]]:
+        """The text, why it stopped, and the tokens of both, if the server counts them. Sends what
+        only some servers accept, and sends the request without it if the server refuses it."""
+        if self._accepts_extras:
+            try:
+                extras = {"stream_options": {"include_usage": True}, **_NO_THINKING}
+                return self._streamed_once(body | extras, streamed)
+            except _StatusError as error:
+                if error.status not in (400, 422):
+                    raise
+        answer = self._streamed_once(body, streamed)
+        self._accepts_extras = False
+        return answer
+
+    def _streamed_once(
+        self, body: dict[str, Any], streamed: Streamed
+    ) -> tuple[str, str, tuple[int | None, int | None]]:
+        import httpx
+
+        said, stopped = "", ""
+        counts: tuple[int | None, int | None] = (None, None)
+        timeout = httpx.Timeout(self._timeout_seconds, connect=CONNECT_SECONDS)
+        content = json.dumps(body).encode()
+        try:
+            with self._http.stream(
+                "POST", self.url + _CHAT, content=content, timeout=timeout
+            ) as response:
+                if not response.is_success:
+                    _refuse(response, response.read())
+                for line in response.iter_lines():
+                    if streamed.cancelled.is_set():
+                        return said, "cancelled", counts
+                    if len(said) > BODY_BYTES_MAX or len(line) > BODY_BYTES_MAX:
+                        raise ModelError(f"the answer is larger than {BODY_BYTES_MAX:,} bytes")
+                    if (piece := responses.delta(line)) is None:
+                        continue
+                    if piece.text:
+                        said += piece.text
+                        streamed.take(piece.text)
+                    stopped = piece.stopped or stopped
+                    if piece.tokens_in is not None:
+                        counts = (piece.tokens_in, piece.tokens_out)
+        except httpx.HTTPError as error:
+            raise self._failure(error, self._timeout_seconds) from error
+        if not stopped:
+            raise ModelError("the answer broke off before its end")
+        return said, stopped, counts
 
     def first_tokens(self, prompt: Prompt) -> dict[str, float]:
         """The likeliest first tokens of the answer, with the natural logarithm of each likelihood.

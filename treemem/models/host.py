@@ -1,8 +1,10 @@
 """Runs llama.cpp, or onnxruntime, in a child process: `python -m treemem.models.host`.
 
-Reads requests, one line of JSON each, and answers each with one line. Only answers are written
-to stdout. The process exits as soon as its stdin closes, even during a computation, since nobody
-waits for the answer any more. Tested in tests/models/test_child.py.
+Reads requests, one line of JSON each, and answers each with one line, before which a text that is
+streamed comes in pieces, one line each. Only these are written to stdout. The process exits as soon
+as its stdin closes, even during a computation, since nobody waits for the answer any more.
+
+Tested in tests/models/test_child.py.
 """
 
 from __future__ import annotations
@@ -14,8 +16,11 @@ import queue
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
+
+from treemem.models.child import CANCEL
 
 if TYPE_CHECKING:
     from treemem.models.llama import LoadedModel
@@ -27,9 +32,17 @@ Fields = dict[str, Any]
 class Host:
     """Answers requests with the model that was loaded."""
 
-    def __init__(self) -> None:
+    def __init__(self, cancelled: Collection[int] = ()) -> None:
+        """cancelled: the numbers of requests whose answer nobody waits for any more."""
         self._model: LoadedModel | None = None
         self._classifier: Classifier | None = None
+        self._cancelled = cancelled
+        self._number = 0
+        self._emit: Callable[[str], None] = lambda _: None
+
+    def begin(self, number: int, emit: Callable[[str], None]) -> None:
+        """Says which request is answered next. emit: takes each piece of a text as it is made."""
+        self._number, self._emit = number, emit
 
     def answer(self, op: str, fields: Fields) -> Fields:
         """The answer to one request. Raises any error of its operation."""
@@ -56,10 +69,15 @@ class Host:
             "context_tokens": self._model.context_tokens,
         }
 
-    def _generate(self, **fields: Any) -> Fields:
+    def _generate(self, *, stream: bool = False, **fields: Any) -> Fields:
         from treemem.models.operations import sampling
 
-        return sampling.generate(self._loaded(), **fields)
+        model, number = self._loaded(), self._number
+        model.is_cancelled = lambda: number in self._cancelled
+        try:
+            return sampling.generate(model, emit=self._emit if stream else None, **fields)
+        finally:
+            model.is_cancelled = lambda: False
 
     def _embed(self, texts: list[str]) -> Fields:
         from treemem.models.operations import embedding
@@ -112,17 +130,27 @@ def main() -> None:
     _set_limits()
     answers = _claim_stdout()
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_read_requests, args=(requests,), daemon=True).start()
-    host = Host()
+    cancelled: set[int] = set()
+    threading.Thread(target=_read_requests, args=(requests, cancelled), daemon=True).start()
+    host = Host(cancelled)
     while True:
         request = json.loads(requests.get())
         number, op = request.pop("id"), request.pop("op")
+        host.begin(number, partial(_write_piece, answers, number))
         try:
             answer = host.answer(op, request)
         except Exception as error:  # any error is an answer
             answer = {"error": _message_of(error)}
-        answers.write(json.dumps({"id": number, **answer}).encode() + b"\n")
-        answers.flush()
+        _write(answers, {"id": number, **answer})
+
+
+def _write(answers: IO[bytes], line: Fields) -> None:
+    answers.write(json.dumps(line).encode() + b"\n")
+    answers.flush()
+
+
+def _write_piece(answers: IO[bytes], number: int, piece: str) -> None:
+    _write(answers, {"id": number, "piece": piece})
 
 
 def _message_of(error: Exception) -> str:
@@ -139,9 +167,14 @@ def _claim_stdout() -> IO[bytes]:
     return answers
 
 
-def _read_requests(requests: queue.SimpleQueue[bytes]) -> None:
+def _read_requests(requests: queue.SimpleQueue[bytes], cancelled: set[int]) -> None:
+    """Reads lines: requests, and the numbers of those that are cancelled while they are answered,
+    which must not wait behind them."""
     while line := sys.stdin.buffer.readline():
-        requests.put(line)
+        if line.startswith(CANCEL):
+            cancelled.add(int(line[len(CANCEL) :]))
+        else:
+            requests.put(line)
     os._exit(0)
 
 

@@ -13,6 +13,7 @@ import platform
 import sys
 import unicodedata
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import llama_cpp.llama_cpp as api
@@ -40,6 +41,10 @@ _FILE_TYPES = {
 }  # fmt: skip
 _VALUE_BYTES = 1 << 16
 _complaints: deque[str] = deque(maxlen=2)
+
+
+class CancelledError(Exception):
+    """Nobody waits any more for what is computed."""
 
 
 class LoadedModel:
@@ -72,6 +77,7 @@ class LoadedModel:
         self._memory = api.llama_get_memory(self.context)
         self._cached: list[int] = []
         self._ends: list[int] = []
+        self.is_cancelled: Callable[[], bool] = lambda: False
 
     def tokenize(self, text: str, *, special: bool, opening: bool = False) -> list[int]:
         """The tokens of a text. special: whether control tokens are parsed. opening: whether the
@@ -100,6 +106,8 @@ class LoadedModel:
         self._cached, self._ends = [], []  # in case a piece fails
         start = cached
         for end in ends:
+            if self.is_cancelled():
+                raise CancelledError
             if end > cached:
                 self.decode(tokens[start:end])
                 start = end

@@ -70,6 +70,48 @@ def completion(body: Any) -> Completion:
     )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """One piece of a streamed answer. stopped: as in Completion, in the last one; else None.
+    tokens_in, tokens_out: where the server counts them."""
+
+    text: str = ""
+    stopped: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+def delta(line: str) -> Delta | None:
+    """The piece in a line of a streamed completion; None for a line without one.
+
+    Raises ModelError for an error, and for what is no piece of an answer.
+
+    Example:
+        >>> delta('data: {"choices": [{"delta": {"content": "Hi"}}]}').text
+        'Hi'
+    """
+    if not line.startswith("data:") or line[5:].strip() in ("", "[DONE]"):
+        return None
+    try:
+        body = json.loads(line[5:])
+        if (message := _error_in(body)) is not None:
+            raise ModelError(f"an error instead of an answer: {message}")
+        usage = body.get("usage") or {}
+        choice = (body.get("choices") or [{}])[0]
+        text, reason = (choice.get("delta") or {}).get("content"), choice.get("finish_reason")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelError(f"no answer in {short(line)}") from error
+    if not isinstance(text, str | None) or not isinstance(reason, str | None):
+        raise ModelError(f"no answer in {short(line)}")
+    if reason not in _STOPPED:
+        raise ModelError(f"the answer ended by {short(reason)}")
+    counts = usage if isinstance(usage, dict) else {}
+    return Delta(
+        text or "", None if reason is None else _STOPPED[reason],
+        _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens")),
+    )  # fmt: skip
+
+
 def first_tokens(body: Any) -> dict[str, float]:
     """The first tokens of an answer that were most likely, with the natural logarithm of each
     likelihood. Raises ModelError for an error, and where there are none.

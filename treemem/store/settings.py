@@ -14,6 +14,9 @@ EMBEDDER: Final = "embedder"
 CHECKER: Final = "checker"
 # The model that rates the best candidates of a search, as SUMMARIZER; not set for none.
 RERANKER: Final = "reranker"
+# The model that answers in a chat, and questions to the memory, as SUMMARIZER, or "none"; not set
+# for the summarizer's.
+CHAT: Final = "chat"
 # The redaction policy, as JSON, and the key of its fingerprints, in hexadecimal.
 REDACTION: Final = "redaction"
 REDACTION_KEY: Final = "redaction key"

@@ -252,6 +252,17 @@ def checked_choice(role: str, choice: str | ServedModel) -> str | None:
     return choice
 
 
+def checked_chat(choice: str | ServedModel) -> str | None:
+    """The setting to store for the choice of a chat model: a model that can summarize, or "none".
+    None for "summarizer", the model of the summarizer. Raises as checked_choice does."""
+    if choice == "summarizer":
+        return None
+    if isinstance(choice, str) and registry.is_own(choice):
+        registry.get("chat", choice)
+        return choice
+    return checked_choice("summarizer", choice) or "none"
+
+
 def _check_installed(role: str, name: str) -> None:
     """Raises ModelError if there is no such model, UsageError if it is for another role."""
     from treemem.models.manifests import installed

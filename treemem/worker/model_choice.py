@@ -48,8 +48,8 @@ def use(
     from treemem.checkers import opening  # a run without a model needs neither
     from treemem.summarize import backends
 
-    if role not in MODEL_ROLES:
-        roles = f"{', '.join(MODEL_ROLES[:-1])} or {MODEL_ROLES[-1]}"
+    if role not in (*MODEL_ROLES, settings.CHAT):
+        roles = f"{', '.join(MODEL_ROLES)} or {settings.CHAT}"
         raise UsageError(f"A model is used as {roles}, not as {role!r}.")
     if isinstance(choice, str | ServedModel):
         if name is not None:
@@ -58,6 +58,8 @@ def use(
         choice = registry.register(role, choice, name, lambda setting: _try(role, setting))
     if role == settings.CHECKER:
         setting = opening.checked_choice(choice)
+    elif role == settings.CHAT:
+        setting = backends.checked_chat(choice)
     else:
         setting = backends.checked_choice(role, choice)
     warn_of_exposed_key(database, setting)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from treemem.models.pulling import PullProgress
 
 ROLES = ("summarizer", "embedder", "checker", "reranker")
+# What a model is used as: the roles of models, and a summarizer also answers in a chat.
+USES = (*ROLES, "chat")
 NONE = "none"
 
 
@@ -108,7 +110,7 @@ def path_command(name: str) -> None:
 
 
 @model_command.command("use")
-@click.argument("role", type=click.Choice(ROLES))
+@click.argument("role", type=click.Choice(USES))
 @click.argument("names", metavar="NAME|URL...|none", nargs=-1, required=True,
                 shell_complete=models)  # fmt: skip
 @click.option("--model", help="For URLs: the model's name there. Default: its only model.")
@@ -124,12 +126,13 @@ def use_command(
     slots: int | None,
     key_env: str | None,
 ) -> None:
-    """Set the summarizer, embedder, checker or reranker of this memory.
+    """Set the summarizer, embedder, checker, reranker or chat model of this memory.
 
     Summaries and vectors of other models stay. NAME is an installed model; none turns the role
     off; hashing is a weak embedder without a model, for tests. A reranker rescores the best pieces
     of each search. A checker can be the FOLDER of an ONNX model too; the default, summarizer, is
-    the model of the summarizer.
+    the model of the summarizer. The chat model answers treemem ask and treemem chat; it can be any
+    summarizer, and is the summarizer in use by default.
 
     URLs are servers with an OpenAI-compatible API, such as llama-server, Ollama, LM Studio or
     vLLM, which all serve the same model. The API key is not stored, only the name of its
@@ -288,7 +291,7 @@ def _use_served(
         status = memory.status()
     models = {
         "summarizer": status.summarizer, "embedder": status.embedder, "checker": status.checker,
-        "reranker": status.reranker,
+        "reranker": status.reranker, "chat": status.chat,
     }  # fmt: skip
     note(f"{role.capitalize()} set to {models[role] or model} at {', '.join(urls)}.")
     if role == "summarizer":

@@ -97,6 +97,8 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
         yield "", f"  {precision_of(status.calibration)}"
     if status.reranker is not None:
         yield "reranker", status.reranker
+    if status.chat is not None:
+        yield "chat", status.chat
     yield "embedder", status.embedder or "none"
     for embedder in status.embedders:
         share = 100 * embedder.nodes // max(1, embedder.of)

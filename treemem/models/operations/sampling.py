@@ -11,14 +11,14 @@ from __future__ import annotations
 import codecs
 import ctypes
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import llama_cpp.llama_cpp as api
 import numpy as np
 
 from treemem.errors import ModelError
-from treemem.models.llama import LoadedModel
+from treemem.models.llama import CancelledError, LoadedModel
 
 # In logits.
 _REPETITION_COST = 12.0
@@ -33,8 +33,9 @@ def generate(
     stop: Sequence[str],
     fixed: int,
     ignore_eos: bool,
+    emit: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """The fields of an answer; see client.Generation."""
+    """The fields of an answer; see client.Generation. emit: takes its pieces as they are made."""
     began = time.perf_counter()
     beginning = prompt_tokens(model, segments[:fixed]) if fixed else []
     tokens = [*beginning, *prompt_tokens(model, segments[fixed:], opening=not fixed)]
@@ -43,10 +44,15 @@ def generate(
             f"the prompt has {len(tokens):,} tokens, the context holds {model.context_tokens:,} "
             "including at least one of the answer: shorten the text, or use a longer context"
         )
-    computed = model.prefill(tokens, len(beginning))
     room = min(max_tokens, model.context_tokens - len(tokens))
     chooser = Chooser(model, ignore_eos=ignore_eos)
-    text, count, stopped = _continue(model, chooser, room, [s.encode() for s in stop])
+    computed, pieces = 0, _Pieces(emit, stop)
+    try:
+        computed = model.prefill(tokens, len(beginning))
+        text, count, stopped = _continue(model, chooser, room, [s.encode() for s in stop], pieces)
+    except CancelledError:
+        text, count, stopped = "", 0, "cancelled"
+    pieces.end(text)
     return {
         "text": text,
         "tokens_in": len(tokens) - len(beginning),
@@ -71,11 +77,14 @@ def prompt_tokens(
 
 
 def _continue(
-    model: LoadedModel, chooser: Chooser, max_tokens: int, stop: Sequence[bytes]
+    model: LoadedModel, chooser: Chooser, max_tokens: int, stop: Sequence[bytes], pieces: _Pieces
 ) -> tuple[str, int, str]:
-    """The text, its number of tokens, and why it stopped: "eos", "stop" or "length"."""
+    """The text, its number of tokens, and why it stopped: "eos", "stop", "length" or
+    "cancelled"."""
     out = bytearray()
     for count in range(max_tokens):
+        if model.is_cancelled():
+            return _text(out), count, "cancelled"
         token = chooser.choose()
         if api.llama_vocab_is_eog(model.vocab, token):
             return _text(out), count, "eos"
@@ -86,10 +95,39 @@ def _continue(
             at = out.find(text, max(0, before - len(text) + 1))
             if at >= 0:
                 return _text(out[:at]), count + 1, "stop"
+        pieces.add(out)
         if count + 1 < max_tokens:
             chooser.accept(token)
             model.decode([token])
     return _text(out), max_tokens, "length"
+
+
+class _Pieces:
+    """Gives a text out while it is made. What may be the beginning of a stop string, or of a
+    character, is held back."""
+
+    def __init__(self, emit: Callable[[str], None] | None, stop: Sequence[str]) -> None:
+        self._emit = emit
+        self._held = max((len(text.encode()) for text in stop), default=1) - 1
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._sent_bytes = self._sent_chars = 0
+
+    def add(self, out: bytearray) -> None:
+        """Gives out what is new in the text so far."""
+        end = len(out) - self._held
+        if self._emit is None or end <= self._sent_bytes:
+            return
+        self._give(self._decoder.decode(bytes(out[self._sent_bytes : end])))
+        self._sent_bytes = end
+
+    def end(self, text: str) -> None:
+        """Gives out the rest of the whole text."""
+        self._give(text[self._sent_chars :])
+
+    def _give(self, piece: str) -> None:
+        self._sent_chars += len(piece)
+        if piece and self._emit is not None:
+            self._emit(piece)
 
 
 class Chooser:

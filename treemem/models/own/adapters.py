@@ -94,20 +94,27 @@ class OwnReranker:
 
 
 class OwnClient:
-    """A function that answers the messages of a chat, as the client of a summarizer."""
+    """A function that answers the messages of a chat, as the client of a role: "summarizer" or
+    "chat"."""
 
-    def __init__(self, setting: str) -> None:
-        registry.get("summarizer", setting)
-        self._setting = setting
+    def __init__(self, setting: str, role: str = "summarizer") -> None:
+        registry.get(role, setting)
+        self._setting, self._role = setting, role
 
     def answer(self, prompt: Prompt, *, max_tokens: int, stop: Sequence[str] = ()) -> Generation:
         """The function's answer, up to the first stop string. Raises ModelError."""
-        from treemem.models.client import Generation
         from treemem.models.endpoint import messages_of
+
+        return self.chat(messages_of(prompt), max_tokens=max_tokens, stop=stop)
+
+    def chat(
+        self, messages: list[dict[str, str]], *, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Generation:
+        """The function's answer to the messages of a chat, as answer() gives it."""
+        from treemem.models.client import Generation
         from treemem.models.responses import tokens
 
-        model, name = registry.get("summarizer", self._setting), registry.name_of(self._setting)
-        messages = messages_of(prompt)
+        model, name = registry.get(self._role, self._setting), registry.name_of(self._setting)
         began = time.monotonic()
         text = _asked(name, lambda: model(messages, max_tokens))
         if not isinstance(text, str):

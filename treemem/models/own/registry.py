@@ -43,6 +43,7 @@ _ACCEPTED = {
     "summarizer": "a function from the messages of a chat and a number of tokens to a text, or an "
     "object with name, rank, summarize_leaf and summarize_group",
     "reranker": "a function from a question and a list of texts to a list of numbers",
+    "chat": "a function from the messages of a chat and a number of tokens to a text",
 }
 _objects: dict[tuple[str, str], Any] = {}
 _lock = threading.Lock()
@@ -114,7 +115,7 @@ def _fits(role: str, model: object) -> bool:
         return callable(model) or isinstance(model, Embeddings)
     if role == "summarizer":
         return callable(model) or is_summarizer(model)
-    return role == "reranker" and callable(model)
+    return role in ("reranker", "chat") and callable(model)
 
 
 def is_summarizer(model: object) -> bool:

@@ -1,0 +1,1 @@
+"""Commands that answer: ask, chat."""
