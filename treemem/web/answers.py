@@ -26,6 +26,7 @@ from treemem.errors import (
     UsageError,
 )
 from treemem.memory import Memory
+from treemem.origins.spans import plain_origin
 from treemem.reports import count_of
 from treemem.text.labels import clipped, visible
 
@@ -104,6 +105,7 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {
         "day": day, "moment": moment, "period": period, "short": short, "number": number,
         "clip": clipped, "count": count_of, "for_page": for_page,
+        "plain_origin": plain_origin,
     }  # fmt: skip
     return environment
 

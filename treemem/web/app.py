@@ -22,7 +22,7 @@ from treemem.web import events
 from treemem.web.access import PARAMETER, Access
 from treemem.web.answers import answer_error
 from treemem.web.events import Changes
-from treemem.web.pages import overview, search, topics
+from treemem.web.pages import message, node, overview, search, topics, tree
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -39,6 +39,9 @@ def make_app(
         *overview.ROUTES,
         *search.ROUTES,
         *topics.ROUTES,
+        *tree.ROUTES,
+        *node.ROUTES,
+        *message.ROUTES,
         *events.ROUTES,
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
