@@ -21,10 +21,12 @@ from treemem.tree import browse
 from treemem.types import (
     ENTRY_KINDS,
     ENTRY_STATES,
+    ORIGINS,
     Entry,
     EntryKind,
     EntryOrder,
     EntryState,
+    Origin,
     Scope,
     one_or_more,
 )
@@ -60,19 +62,21 @@ class Ledger:
         offset: int = 0,
         node: str | None = None,
         zone: tzinfo | str | None = None,
+        origins: Iterable[Origin] = ORIGINS,
     ) -> list[Entry]:
         """Returns the entries of a scope that hold, the most salient first.
 
         kinds, states: see types.ENTRY_KINDS and types.ENTRY_STATES. since, until: inclusive limits
         as in Memory.search, for the time from the first to the last mention. order: "time" for the
-        order in which they were last said. limit, offset: at most limit, after the first offset;
-        None for all. node: a node's id; only the entries below it. zone:
-        whose days the limits are; None for the machine's. Raises UsageError, and NotFoundError or
-        AmbiguousIdError for the scope and the node.
+        order in which they were last said, "latest" for its reverse. limit, offset: at most so
+        many, after the first so many. node: a node's id; only the entries below it. zone: whose
+        days the limits are; None for the machine's. origins: of their words, see types.ORIGINS.
+        Raises UsageError, and NotFoundError or AmbiguousIdError for the scope and the node.
         """
         wanted = reading.Filter(
             _known(kinds, ENTRY_KINDS, "kind"), _known(states, ENTRY_STATES, "state"),
             *date_filter.bounds(since, until, times.of_reader(times.local(self._clock()), zone)),
+            origins=_known(origins, ORIGINS, "origin"),
         )  # fmt: skip
         if order not in reading.ORDERS:
             raise UsageError(f"There is no order {order!r}; use {', '.join(reading.ORDERS)}.")
@@ -95,11 +99,11 @@ class Ledger:
         with self._database.reading():
             return reading.counts(self._database, scopes.resolved(self._database, scope), wanted)
 
-    def show(self, entry_id: str) -> Entry:
-        """Returns an entry with the messages that say it. Raises NotFoundError,
-        AmbiguousIdError."""
+    def show(self, entry_id: str, *, messages_max: int | None = None) -> Entry:
+        """Returns an entry with the messages that say it, or the first messages_max of them. Raises
+        NotFoundError, AmbiguousIdError."""
         with self._database.reading():
-            entry: Entry = self._limited(reading.entry(self._database, entry_id))
+            entry: Entry = self._limited(reading.entry(self._database, entry_id, messages_max))
         return entry
 
     def close(self, entry_id: str) -> Entry:
@@ -118,6 +122,12 @@ class Ledger:
         AmbiguousIdError."""
         with self._database.transaction():
             return choices.drop(self._database, entry_id, self._clock())
+
+    def restore(self, entry_id: str) -> Entry:
+        """Undoes what you chose about an entry: it is as the messages say. Raises NotFoundError,
+        AmbiguousIdError."""
+        with self._database.transaction():
+            return choices.restore_entry(self._database, entry_id, self._clock())
 
 
 def _known(given: Iterable[T], known: tuple[T, ...], what: str) -> tuple[T, ...]:

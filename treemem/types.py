@@ -72,7 +72,7 @@ EntryState = Literal["holds", "superseded", "closed", "withdrawn"]
 # the user took it back or dropped it.
 ENTRY_STATES: tuple[EntryState, ...] = ("holds", "superseded", "closed", "withdrawn")
 
-EntryOrder = Literal["salience", "time"]
+EntryOrder = Literal["salience", "time", "latest"]
 
 ScopeKind = Literal["everything", "source", "topic", "session", "filter"]
 

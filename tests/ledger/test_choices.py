@@ -31,6 +31,16 @@ def test_a_choice_outlives_its_log(tmp_path: Path) -> None:
         assert memory.ledger.drop(point.id).state == "withdrawn"
 
 
+def test_a_choice_is_undone(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db") as memory:
+        memory.append("a", [Message(text=OPEN)])
+        memory.work(max_calls=0)
+        (point,) = memory.ledger(kinds=["open"])
+        for choose in (memory.ledger.close, memory.ledger.drop, memory.ledger.reopen):
+            choose(point.id)
+            assert memory.ledger.restore(point.id).state == "holds"
+
+
 def test_dropping_a_rule_is_the_same_in_both_commands(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m.db") as memory:
         memory.append("a", [Message(text=RULE)])

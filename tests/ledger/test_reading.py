@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from treemem import AmbiguousIdError, Memory, Message, NotFoundError, Scope, UsageError
+from treemem import (
+    ENTRY_STATES,
+    AmbiguousIdError,
+    Memory,
+    Message,
+    NotFoundError,
+    Scope,
+    UsageError,
+)
+from treemem.ledger import reading
 
 RULE = "Always answer me in German."
 OPEN = "I still need to order the filter for the pump."
@@ -44,6 +53,47 @@ def test_entries_are_read_by_time_and_in_its_order(filled: Memory) -> None:
         assert [e.text for e in memory.ledger(order="time")] == [RULE, OPEN, DECIDED]
         assert [e.text for e in memory.ledger(since="2026-02-01", until="2026-02-28")] == [OPEN]
         assert [e.text for e in memory.ledger(order="time", limit=2)] == [RULE, OPEN]
+
+
+def test_a_list_is_read_page_by_page(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db") as memory:
+        for number in range(420):
+            said = f"We decided to take the paint {number} for gate {number}."
+            memory.append(f"chat/{number}", [Message(text=said)])
+        memory.work(max_calls=0)
+        for order in reading.ORDERS:
+            whole = [one.id for one in memory.ledger(order=order, states=ENTRY_STATES)]
+            pages = [
+                one.id
+                for offset in range(0, len(whole), 50)
+                for one in memory.ledger(order=order, states=ENTRY_STATES, limit=50, offset=offset)
+            ]
+            assert len(whole) > reading.RANKED_MAX
+            assert pages == whole
+        with pytest.raises(UsageError, match="not -1"):
+            memory.ledger(offset=-1)
+
+
+def test_the_latest_come_first_if_asked_for(filled: Memory) -> None:
+    with filled as memory:
+        assert [e.text for e in memory.ledger(order="latest", limit=2)] == [DECIDED, OPEN]
+
+
+def test_entries_are_read_by_whose_words_they_are(filled: Memory) -> None:
+    with filled as memory:
+        assert len(memory.ledger(origins=["typed"])) == 3
+        assert memory.ledger(origins="assistant") == []  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="There is no origin 'me'"):
+            memory.ledger(origins=["me"])  # type: ignore[list-item]
+
+
+def test_an_entry_is_shown_with_its_first_messages(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db") as memory:
+        memory.append("a", [Message(text=DECIDED, external_id=str(n)) for n in range(5)])
+        memory.work(max_calls=0)
+        (entry,) = memory.ledger(kinds=["decision"])
+        assert len(memory.ledger.show(entry.id).messages) == 5
+        assert len(memory.ledger.show(entry.id, messages_max=2).messages) == 2
 
 
 def test_an_entry_is_shown_with_its_messages_and_the_reasons_of_its_salience(

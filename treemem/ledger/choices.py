@@ -74,7 +74,12 @@ def drop(database: Database, entry_id: str, now_ms: int) -> Entry:
     return _chosen(database, entry_id, "dropped", now_ms)
 
 
-def _chosen(database: Database, entry_id: str, state: ChoiceState, now_ms: int) -> Entry:
+def restore_entry(database: Database, entry_id: str, now_ms: int) -> Entry:
+    """Forgets what was chosen about an entry."""
+    return _chosen(database, entry_id, None, now_ms)
+
+
+def _chosen(database: Database, entry_id: str, state: ChoiceState | None, now_ms: int) -> Entry:
     _choose(database, reading.row_of(database, entry_id)[0], state, now_ms)
     return reading.entry(database, entry_id)
 

@@ -20,6 +20,7 @@ from treemem.store.database import Database, Row, json_list
 from treemem.types import (
     ENTRY_KINDS,
     ENTRY_STATES,
+    ORIGINS,
     Entry,
     EntryKind,
     EntryOrder,
@@ -81,6 +82,7 @@ e.seq IN (SELECT st2.entry_seq FROM ({leaves}) l
 _ORDER: dict[EntryOrder, str] = {
     "salience": "e.salience DESC, e.seq",
     "time": "e.last_ms, e.last_source, e.last_position, e.seq",
+    "latest": "e.last_ms DESC, e.last_source DESC, e.last_position DESC, e.seq DESC",
 }
 ORDERS = tuple(_ORDER)
 # The statements of a scope that say entries, each with a message that it cites.
@@ -98,6 +100,10 @@ WHERE st.entry_seq IN (SELECT value FROM json_each(:entries))
   AND (:speakers IS NULL OR st.speaker IN (SELECT value FROM json_each(:speakers)))
 ORDER BY st.seq, c.ordinal
 """
+_OF_ORIGINS = """
+(SELECT coalesce(st3.origin, 'pasted') FROM statement st3 WHERE st3.seq = e.statement_seq)
+  IN (SELECT value FROM json_each(:origins))
+"""
 _BY_PREFIX = f"SELECT {_COLUMNS} {_JOINS} WHERE e.id >= ? AND e.id < ? LIMIT 6"
 _BY_SEQ = f"""
 SELECT {_COLUMNS} {_JOINS} WHERE e.seq IN (SELECT value FROM json_each(?))
@@ -105,6 +111,7 @@ SELECT {_COLUMNS} {_JOINS} WHERE e.seq IN (SELECT value FROM json_each(?))
 _CITED = """
 SELECT DISTINCT m.id FROM statement st JOIN citation c ON c.statement_seq = st.seq
 JOIN message m ON m.seq = c.message_seq WHERE st.entry_seq = ? ORDER BY m.sent_at_ms, m.seq
+LIMIT ?
 """
 _WORDS = """
 SELECT e.seq, st.text, (SELECT json_group_array(m.id) FROM citation c
@@ -116,13 +123,15 @@ WHERE e.seq IN (SELECT value FROM json_each(?))
 
 class Filter(NamedTuple):
     """Which entries to read. since_ms, until_ms: inclusive limits of the time from its first to
-    its last mention; None is open. node_id: only those below this node."""
+    its last mention; None is open. node_id: only those below this node. origins: of the words that
+    are shown."""
 
     kinds: Collection[EntryKind] = ENTRY_KINDS
     states: Collection[EntryState] = HOLDING
     since_ms: int | None = None
     until_ms: int | None = None
     node_id: str | None = None
+    origins: Collection[Origin] = ORIGINS
 
 
 def entries_of(
@@ -135,7 +144,8 @@ def entries_of(
     offset: int = 0,
 ) -> list[Entry]:
     """The entries of a scope: the most salient first, or in the order in which they were last
-    said. limit, offset: at most limit after the first offset; None for all of them."""
+    said, or the latest first. limit, offset: at most limit after the first offset; None for all
+    of them."""
     end = None if limit is None else offset + limit
     block = RANKED_MAX if order == "salience" else 1
     most = -1 if end is None else math.ceil(end / block) * block
@@ -241,12 +251,17 @@ def counts(database: Database, scope: Scope, wanted: Filter) -> dict[EntryKind, 
     return {kind: found.get(kind, 0) for kind in ENTRY_KINDS}
 
 
-def entry(database: Database, prefix: str) -> Entry:
-    """The only entry whose id begins with prefix, with the messages that say it. Raises
-    NotFoundError or AmbiguousIdError."""
+def entry(database: Database, prefix: str, messages_max: int | None = None) -> Entry:
+    """The only entry whose id begins with prefix, with the messages that say it, or the first
+    messages_max of them. Raises NotFoundError or AmbiguousIdError."""
     row = row_of(database, prefix)
     (found,) = _values(database, [row])
-    ids = [message_id for (message_id,) in database.rows(_CITED, (row[0],))]
+    ids = [
+        message_id
+        for (message_id,) in database.rows(
+            _CITED, (row[0], -1 if messages_max is None else messages_max)
+        )
+    ]
     by_seq = messages.by_seq(database, messages.seqs_by_id(database, ids).values())
     by_id = {message.id: message for message in by_seq.values()}
     features = salience.Features(
@@ -279,6 +294,9 @@ def _conditions(scope: Scope, wanted: Filter) -> tuple[str, dict[str, object]]:
             values_sql = f"(SELECT value FROM json_each(:{column}))"  # noqa: S608
             conditions.append(f"e.{column} IN {values_sql}")
             parameters[column] = json_list(values)
+    if set(wanted.origins) != set(ORIGINS):
+        conditions.append(_OF_ORIGINS)
+        parameters["origins"] = json_list(wanted.origins)
     if wanted.since_ms is not None:
         conditions.append("e.last_ms >= :since")
         parameters["since"] = wanted.since_ms

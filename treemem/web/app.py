@@ -22,7 +22,7 @@ from treemem.web import events
 from treemem.web.access import PARAMETER, Access
 from treemem.web.answers import answer_error
 from treemem.web.events import Changes
-from treemem.web.pages import message, node, overview, search, topics, tree
+from treemem.web.pages import ledger, message, node, overview, rules, search, topics, tree
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -43,6 +43,8 @@ def make_app(
         *node.ROUTES,
         *message.ROUTES,
         *events.ROUTES,
+        *ledger.ROUTES,
+        *rules.ROUTES,
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
     memory = OpenMemory(open_memory)

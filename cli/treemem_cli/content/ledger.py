@@ -154,6 +154,7 @@ for _word, _what, _more in (
      "It may have been closed or dropped here, or closed or replaced by a later message."),
     ("drop", "Hide an entry for good.",
      "It stays hidden when its log is read again. Its message is not changed."),
+    ("restore", "Undo what you closed, reopened or dropped.", "It is as the messages say."),
 ):  # fmt: skip
     ledger_command.add_command(_change_command(_word, _what, _more))
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from treemem.errors import UsageError
 from treemem.memory import Memory
 from treemem.types import Scope
-from treemem.web.answers import ask, form_of, page
+from treemem.web.answers import ask, page
+from treemem.web.pages.rules import done_to
 
 # Items of each list.
 OPEN_MAX, RULES_MAX, SOURCES_MAX = 8, 12, 8
@@ -23,7 +22,8 @@ OPEN_MAX, RULES_MAX, SOURCES_MAX = 8, 12, 8
 
 def show_overview(request: Request) -> Response:
     """The overview."""
-    return page(request, "overview.html", **ask(request, _values))
+    done = ask(request, lambda memory: done_to(memory, request.query_params))
+    return page(request, "overview.html", **ask(request, _values), **done)
 
 
 def _values(memory: Memory) -> dict[str, Any]:
@@ -42,16 +42,4 @@ def _values(memory: Memory) -> dict[str, Any]:
     }
 
 
-async def change_rule(request: Request) -> Response:
-    """Pins or drops a rule, and goes back to the page."""
-    form = await form_of(request)
-    rule, action = form.get("rule", ""), form.get("do", "")
-    changes = {"pin": Memory.pin_rule, "drop": Memory.drop_rule, "restore": Memory.restore_rule}
-    if action not in changes:
-        raise UsageError(f"A rule can be pinned, dropped or restored, not {action!r}.")
-    change = changes[action]
-    await run_in_threadpool(ask, request, lambda memory: change(memory, rule))
-    return RedirectResponse("/", 303)
-
-
-ROUTES = [Route("/", show_overview), Route("/rules", change_rule, methods=["POST"])]
+ROUTES = [Route("/", show_overview)]
