@@ -76,6 +76,7 @@ from treemem.types import (
 )
 
 if TYPE_CHECKING:
+    from treemem.assistant.conversation import ChatAnswer, Conversation
     from treemem.assistant.values import Citation, Reply, ReplySentence
     from treemem.browsing.names import KnownNames
     from treemem.checkers.calibration import Calibration, Measured
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from treemem.ledger.rulebook import RuleState
     from treemem.ledger_api import Ledger
     from treemem.models.chat import Prompt
+    from treemem.models.child import Streamed
     from treemem.models.client import Generation
     from treemem.models.manifests import model_names
     from treemem.models.own.registry import Answer, Embed, Embeddings
@@ -156,6 +158,7 @@ __all__ = [  # noqa: RUF022
     "Budget",
     "Calibration",
     "ChangeKind",
+    "ChatAnswer",
     "Check",
     "Checkpoint",
     "Child",
@@ -167,6 +170,7 @@ __all__ = [  # noqa: RUF022
     "Compaction",
     "ConstraintError",
     "Context",
+    "Conversation",
     "DatabaseCorruptError",
     "DatabaseError",
     "DatabaseLockedError",
@@ -283,6 +287,7 @@ __all__ = [  # noqa: RUF022
     "StatementKind",
     "Status",
     "StepProgress",
+    "Streamed",
     "Summarizer",
     "Summary",
     "SummaryMode",
@@ -321,6 +326,7 @@ if not TYPE_CHECKING:
         "Budget": "sessions.budget",
         "Calibration": "checkers.calibration",
         "ChangeKind": "sessions.files",
+        "ChatAnswer": "assistant.conversation",
         "Check": "diagnostics.doctor",
         "Checkpoint": "sessions.checkpoints",
         "Child": "proposals",
@@ -331,6 +337,7 @@ if not TYPE_CHECKING:
         "CompactedLog": "sessions.logs.compacting",
         "Compaction": "sessions.values",
         "Context": "sessions.values",
+        "Conversation": "assistant.conversation",
         "Diagnosis": "diagnostics.doctor",
         "Draft": "proposals",
         "Embed": "models.own.registry",
@@ -396,6 +403,7 @@ if not TYPE_CHECKING:
         "Speed": "diagnostics.estimate",
         "Status": "diagnostics.status",
         "StepProgress": "reports",
+        "Streamed": "models.child",
         "Summarizer": "summarize.base",
         "SummaryMode": "summarize.prompts",
         "TopicBrief": "topics.mapping",

@@ -33,6 +33,7 @@ COMMANDS = {
     "compact": ("live.compact", "Make a log fit a model's window, in its own format."),
     "search": ("content.search", "Find what was said, within a token budget."),
     "ask": ("assistant.ask", "Answer a question with citations, or say that nothing does."),
+    "chat": ("assistant.chat", "Talk with a model that remembers."),
     "open": ("content.place", "Open the log where something was said."),
     "resume": ("content.place", "Print the command that continues a session in its own tool."),
     "browse": ("browse.command", "Browse what is stored, in a browser that fills the terminal."),

@@ -8,24 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.fake_server import FakeServer, Reply, as_json
+from tests.helpers.fake_server import FakeServer, as_json, chunks
 from treemem import Memory, ModelError
 from treemem.assistant import chat_model
 from treemem.assistant.chat_model import Visible
 from treemem.models.child import Streamed
 
 MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Count to 9."}]
-
-
-def chunks(*pieces: str, end: str = "stop") -> Reply:
-    """The reply of a server that streams these pieces. end: why it stops; "" breaks off."""
-    lines = [f'{{"choices": [{{"delta": {{"content": "{piece}"}}}}]}}' for piece in pieces]
-    if end:
-        lines.append(f'{{"choices": [{{"delta": {{}}, "finish_reason": "{end}"}}]}}')
-        lines.append('{"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}')
-        lines.append("[DONE]")
-    body = "".join(f"data: {line}\n\n" for line in lines)
-    return Reply(200, body.encode(), {"Content-Type": "text/event-stream"})
 
 
 def served(server: FakeServer) -> chat_model.ChatModel:
@@ -108,11 +97,11 @@ def test_a_prompt_that_is_cancelled_is_not_computed_to_its_end(models_folder: Pa
 
 def test_a_server_streams_and_counts() -> None:
     with FakeServer() as server:
-        server.replies.append(chunks("One", " two"))
+        server.replies.append(chunks("One\u2028", " two"))
         pieces: list[str] = []
         made = served(server).answer(MESSAGES, max_tokens=9, streamed=Streamed(pieces.append))
-        assert pieces == ["One", " two"]
-        assert (made.text, made.tokens_in, made.tokens_out) == ("One two", 7, 3)
+        assert pieces == ["One\u2028", " two"]
+        assert (made.text, made.tokens_in, made.tokens_out) == ("One\u2028 two", 7, 3)
         assert server.bodies[-1]["stream"] is True
 
 

@@ -33,9 +33,23 @@ def completion(
     return as_json({"choices": [choice], "usage": usage})
 
 
+def chunks(*pieces: str, end: str = "stop") -> Reply:
+    """The reply of a server that streams these pieces. end: why it stops; "" breaks off."""
+    lines = [
+        f'{{"choices": [{{"delta": {{"content": {json.dumps(piece, ensure_ascii=False)}}}}}]}}'
+        for piece in pieces
+    ]
+    if end:
+        lines.append(f'{{"choices": [{{"delta": {{}}, "finish_reason": "{end}"}}]}}')
+        lines.append('{"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}')
+        lines.append("[DONE]")
+    body = "".join(f"data: {line}\n\n" for line in lines)
+    return Reply(200, body.encode(), {"Content-Type": "text/event-stream"})
+
+
 def as_json(value: object, status: int = 200, **headers: str) -> Reply:
     named = {name.replace("_", "-"): text for name, text in headers.items()}
-    return Reply(status, json.dumps(value).encode(), named)
+    return Reply(status, json.dumps(value).encode(), {"Content-Type": "application/json", **named})
 
 
 def embedding(texts: list[str]) -> Reply:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from treemem import times
 from treemem.errors import UsageError
 from treemem.sessions.api import SessionMethods
-from treemem.types import Include, Origin, Scope
+from treemem.types import Include, Origin, Scope, ServedModel
 
 if TYPE_CHECKING:
     from treemem.assistant.chat_model import KeptChat
+    from treemem.assistant.conversation import Conversation
     from treemem.assistant.values import Reply
 
 BUDGET = 2_000
@@ -64,3 +65,40 @@ class AskMethods(SessionMethods):
         if not model:
             return asking.extracted(found)
         return asking.answered(self._database, found, self._chat)
+
+    def conversation(
+        self,
+        name: str,
+        *,
+        model: str | ServedModel | None = None,
+        system: str | None = None,
+        title: str | None = None,
+        project: str | Path | None = None,
+        window: int | None = None,
+    ) -> Conversation:
+        """Opens a conversation with a model that answers from this memory, or begins it.
+
+        name: as in session; the conversation is a live session of that name. model: an installed
+        one or the address of a server; None for the one in use, that of the role "chat" or else the
+        summarizer. system: the system prompt; None for a short one. window: the tokens of its
+        context; None for those of the model. Close it, or use it in a with statement. Raises
+        ModelError if no model is in use or it is not installed, UsageError.
+        """
+        from treemem.assistant import chat_model
+        from treemem.assistant.conversation import SYSTEM, Conversation
+        from treemem.store.live import sessions
+
+        opened = chat_model.of(self._database, model)
+        try:
+            with self._database.reading():
+                is_new = sessions.of_source(self._database, name) is None
+            session = self.session(
+                name, window=window or opened.window, title=title, project=project,
+                tokenizer=opened.tokenizer if is_new else None,
+                system=SYSTEM if system is None and is_new else system,
+                shape="openai" if is_new else None,
+            )  # fmt: skip
+        except BaseException:
+            opened.close()
+            raise
+        return Conversation(session, opened)

@@ -86,9 +86,7 @@ def extracted(found: Found) -> Reply:
 def answered(database: Database, found: Found, chat: KeptChat) -> Reply:
     """The answer of the model in use, or an extract where there is none, where nothing that was
     found can answer, and where nothing that the model wrote is borne out."""
-    setting = chat_model.setting_in_use(
-        settings.get(database, settings.CHAT), settings.get(database, settings.SUMMARIZER)
-    )
+    setting = chat_model.in_use(database)
     if setting is None or found.reason:
         return extracted(found)
     try:

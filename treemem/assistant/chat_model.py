@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from treemem.errors import Hint, ModelError
 from treemem.models.kept import Kept
 from treemem.models.own import registry
+from treemem.store import settings
+from treemem.store.database import Database
 from treemem.types import ServedModel
 
 if TYPE_CHECKING:
@@ -204,6 +206,27 @@ def setting_in_use(chat: str | None, summarizer: str | None) -> str | None:
     if setting is None or setting == NONE or by_name(setting) is not None:
         return None
     return setting
+
+
+def of(database: Database, choice: str | ServedModel | None = None) -> ChatModel:
+    """Opens the model of a choice, as Memory.use_model takes it, or the one in use. Raises
+    ModelError if there is none."""
+    from treemem.summarize import backends
+
+    if choice is not None:
+        chosen = backends.checked_chat(choice)
+        setting = setting_in_use(chosen, settings.get(database, settings.SUMMARIZER))
+    else:
+        setting = in_use(database)
+    if setting is None:
+        raise ModelError(MISSING, recoverable=False, hint=GET_ONE)
+    return opened(setting)
+
+
+def in_use(database: Database) -> str | None:
+    """The setting of the model that answers; None for none."""
+    chat, summarizer = (settings.get(database, one) for one in (settings.CHAT, settings.SUMMARIZER))
+    return setting_in_use(chat, summarizer)
 
 
 def opened(setting: str) -> ChatModel:

@@ -188,10 +188,12 @@ class EndpointClient(Closable):
             ) as response:
                 if not response.is_success:
                     _refuse(response, response.read())
-                for line in response.iter_lines():
+                if response.headers.get("content-type", "").startswith("application/json"):
+                    return self._at_once(response.read(), streamed)  # it does not stream
+                for line in _lines(response):
                     if streamed.cancelled.is_set():
                         return said, "cancelled", counts
-                    if len(said) > BODY_BYTES_MAX or len(line) > BODY_BYTES_MAX:
+                    if len(said) > BODY_BYTES_MAX:
                         raise ModelError(f"the answer is larger than {BODY_BYTES_MAX:,} bytes")
                     if (piece := responses.delta(line)) is None:
                         continue
@@ -206,6 +208,15 @@ class EndpointClient(Closable):
         if not stopped:
             raise ModelError("the answer broke off before its end")
         return said, stopped, counts
+
+    @staticmethod
+    def _at_once(data: bytes, streamed: Streamed) -> tuple[str, str, tuple[int | None, int | None]]:
+        try:
+            made = responses.completion(json.loads(data))
+        except (ValueError, RecursionError) as error:
+            raise ModelError(f"the answer is not JSON: {responses.short(data)}") from error
+        streamed.take(made.text)
+        return made.text, made.stopped, (made.tokens_in, made.tokens_out)
 
     def first_tokens(self, prompt: Prompt) -> dict[str, float]:
         """The likeliest first tokens of the answer, with the natural logarithm of each likelihood.
@@ -450,6 +461,20 @@ def messages_of(prompt: Prompt) -> list[dict[str, str]]:
 def _whole(text: str) -> str:
     """Replaces lone surrogates, which cannot be sent."""
     return text.encode("utf-8", "replace").decode()
+
+
+def _lines(response: httpx.Response) -> Iterator[str]:
+    """The lines of a stream. Subtle: those of httpx also end at a line separator within a text.
+    Raises ModelError if one is too long."""
+    rest = b""
+    for chunk in response.iter_raw():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.decode("utf-8", "replace").rstrip("\r")
+        if len(rest) > BODY_BYTES_MAX:
+            raise ModelError(f"the answer is larger than {BODY_BYTES_MAX:,} bytes")
+    if rest:
+        yield rest.decode("utf-8", "replace")
 
 
 def _read(response: httpx.Response) -> bytes:
