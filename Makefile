@@ -11,7 +11,7 @@ LLAMA_VERSION := 0.3.36
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-kills test-kill-sample test-wheel test-types test-pythons docs fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-importers clean
+.PHONY: help setup demo test test-slow test-kills test-kill-sample test-wheel test-types test-integrations test-pythons docs fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-importers clean
 
 help:  ## Show what there is to make
 	@echo "make TARGET, where TARGET is one of:"
@@ -114,6 +114,21 @@ test-types: setup  ## Check that mypy and pyright see the types, in an editable 
 	@$(BIN)/python -m pip install --quiet --quiet --group types
 	$(BIN)/python -m pytest tests/install -m slow -p no:cacheprovider
 
+# An environment of their own, so that the versions which frameworks want change nothing in .venv.
+INTEGRATIONS := .venv-integrations
+$(INTEGRATIONS)/.done: pyproject.toml
+	@test -x $(INTEGRATIONS)/bin/python || $(PYTHON) -m venv $(INTEGRATIONS)
+	@echo "Installing the frameworks into $(INTEGRATIONS) …"
+	@$(INTEGRATIONS)/bin/python -m pip install --quiet --quiet --upgrade 'pip>=25.1'
+	@$(INTEGRATIONS)/bin/python -m pip install --quiet --quiet \
+	  --editable '.[langgraph,llama-index,openai-agents,llm]' --group integrations
+	@touch $@
+
+test-integrations: $(INTEGRATIONS)/.done  ## Test the integrations of frameworks with the real ones
+	$(INTEGRATIONS)/bin/python -m pytest -n auto -q tests/integrations tests/test_docs.py \
+	  -k 'integrations and not link and not snippets'
+	$(INTEGRATIONS)/bin/mypy treemem/integrations
+
 # The quick, model-free heart of the suite; the whole of it runs under the interpreter of .venv.
 SMOKE := tests/test_memory.py tests/test_times.py tests/cli tests/store tests/tree tests/queue \
   tests/importers/test_claude_code.py tests/importers/test_nasty.py
@@ -177,4 +192,4 @@ bench-importers: setup  ## Measure how fast logs are read; IMPORTERS="--megabyte
 	$(BIN)/python benchmarks/importers.py $(IMPORTERS)
 
 clean:  ## Remove the virtual environment, the demo and all caches
-	rm -rf $(VENV) $(VENV)-3.* $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(VENV)-3.* $(INTEGRATIONS) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info

@@ -36,10 +36,16 @@ def _snippets(page: Path, language: str) -> list[tuple[str, str]]:
     return [(options.strip(), body) for name, options, body in fences if name == language]
 
 
+# The frameworks of the page are in an environment of their own: tests/integrations/test_page.py.
+_OF_FRAMEWORKS = "how-to/frameworks.md"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=_IDS)
 def test_python_snippets_run_from_top_to_bottom(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
+    if page.match(_OF_FRAMEWORKS):
+        pytest.skip("make test-integrations runs its snippets")
     if page.match("how-to/models.md"):  # its snippet pulls a model that the fixture provides
         request.getfixturevalue("models_folder")
     monkeypatch.setitem(sys.modules, "openai", fake_providers.openai())
@@ -163,4 +169,6 @@ def _modules() -> list[str]:
 def test_the_examples_in_docstrings_are_true(name: str) -> None:
     if name.startswith("treemem.mcp_server"):
         pytest.importorskip("mcp", reason="needs the extra mcp")
+    if name.startswith("treemem.integrations"):
+        pytest.importorskip(name, reason="needs the extra of its framework", exc_type=ImportError)
     assert doctest.testmod(importlib.import_module(name)).failed == 0

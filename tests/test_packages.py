@@ -56,11 +56,11 @@ def test_nothing_installs_treemem_by_name() -> None:
 
 def test_the_page_on_installing_lists_all_extras() -> None:
     page = (ROOT / "docs" / "how-to" / "install.md").read_text()
-    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(EXTRAS)
+    assert set(re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE)) == set(EXTRAS)
     named = {
         name
         for page in ROOT.glob("docs/**/*.md")
-        for names in re.findall(r"'\.\[([\w,]+)\]'", page.read_text())
+        for names in re.findall(r"'\.\[([\w,-]+)\]'", page.read_text())
         for name in names.split(",")
     }
     assert named <= set(EXTRAS)
