@@ -514,12 +514,14 @@ class Memory(BrowseMethods, RuleMethods, QueueMethods, AskMethods, NameMethods):
     def status(self) -> Status:
         """Returns what is stored and queued, and what would improve the memory."""
         from treemem.diagnostics.status import read_status
+        from treemem.store.file import memo
         from treemem.summarize import backends
 
         setting = self.setting(settings.SUMMARIZER)
         result = None if setting is None else backends.exam_of(setting)
-        waiting = len(self.upgradable())
         with self._database.reading():
+            key = ("upgradable", setting)
+            waiting = memo.kept(self._database, key, lambda: len(self.upgradable()))
             return read_status(self._database, self._clock(), result, waiting)
 
     def overview(self, logs: Iterable[tuple[str, Path]] | None = None) -> Overview:

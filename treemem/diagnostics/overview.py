@@ -17,6 +17,7 @@ from pathlib import Path
 from treemem import times
 from treemem.config import LOG_PLACES, located
 from treemem.store.database import Database
+from treemem.tree import tally
 
 # The time for looking at logs, in seconds: a person waits for the answer.
 SECONDS_MAX = 0.1
@@ -25,9 +26,7 @@ _SIZE_BYTES_MIN = 48
 # A log that is longer by this than when it was read has grown: the end of a document that has not
 # is stored without its brackets.
 _GROWN_BYTES = 1_000
-_COUNTS = """
-SELECT (SELECT count(*) FROM source), count(*), min(sent_at_ms), max(sent_at_ms) FROM message
-"""
+_SOURCES = "SELECT count(*) FROM source"
 _LATEST = "SELECT id, created_at_ms FROM source ORDER BY created_at_ms DESC, seq DESC LIMIT 1"
 _READ = "SELECT path, max(size_bytes) FROM log_file GROUP BY path"
 
@@ -68,9 +67,7 @@ def read_overview(
 ) -> Overview:
     """Reads what a memory holds. max_seconds: for looking at logs. logs: as in Memory.overview; it
     takes as long as these need."""
-    counts = database.row(_COUNTS)
-    assert counts is not None
-    sources, messages, started, ended = counts
+    everything = tally.of_everything(database)
     latest = database.row(_LATEST) or (None, None)
     known = {str(path): int(size) for path, size in database.rows(_READ)}
     if logs is None:
@@ -79,8 +76,9 @@ def read_overview(
         sized = ((name, str(path.resolve()), _size(path)) for name, path in logs)
         changes = _changes(known, sized, math.inf)
     return Overview(
-        str(database.path), _size(database.path), sources, messages, times.from_ms(started),
-        times.from_ms(ended), latest[0], times.from_ms(latest[1]), *changes,
+        str(database.path), _size(database.path), database.value(_SOURCES), everything.messages,
+        times.from_ms(everything.first_ms), times.from_ms(everything.last_ms), latest[0],
+        times.from_ms(latest[1]), *changes,
     )  # fmt: skip
 
 

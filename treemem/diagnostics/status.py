@@ -16,8 +16,10 @@ from treemem.queue import jobs
 from treemem.reports import count_of
 from treemem.store import settings, vectors
 from treemem.store.database import SQLITE_VERSION, Database
+from treemem.store.file import memo
 from treemem.summarize import by_name
 from treemem.summarize.exam import ExamResult
+from treemem.tree import tally
 from treemem.types import EntryKind, Scope, ServedModel
 
 
@@ -97,18 +99,19 @@ class Status:
 
 
 _COUNTS = """
-SELECT (SELECT count(*) FROM source), (SELECT count(*) FROM message),
-  (SELECT coalesce(sum(tokens), 0) FROM message),
+SELECT (SELECT count(*) FROM source),
   (SELECT count(*) FROM node WHERE level = 0 AND provisional = 0),
   (SELECT count(*) FROM node WHERE level > 0 AND provisional = 0),
-  (SELECT count(*) FROM source_message WHERE state = 'active' AND open_from IS NOT NULL),
+  (SELECT count(*) FROM source s JOIN source_message sm ON sm.source_seq = s.seq
+     AND sm.position >= s.open_position WHERE sm.state = 'active' AND sm.open_from IS NOT NULL),
   (SELECT count(*) FROM topic),
   (SELECT count(*) FROM node n WHERE n.level = 0
      AND NOT EXISTS (SELECT 1 FROM topic_leaf tl WHERE tl.node_seq = n.seq)
      AND (EXISTS (SELECT 1 FROM tree_node tn WHERE tn.node_seq = n.seq)
        OR EXISTS (SELECT 1 FROM tree t WHERE t.scope = 'source' AND t.tail_seq = n.seq))),
-  (SELECT count(*) FROM message m WHERE NOT EXISTS (
-     SELECT 1 FROM source_message sm WHERE sm.message_seq = m.seq AND sm.state = 'active'))
+  (SELECT count(DISTINCT sm.message_seq) FROM source_message sm WHERE sm.state <> 'active'
+     AND NOT EXISTS (SELECT 1 FROM source_message elsewhere
+       WHERE elsewhere.message_seq = sm.message_seq AND elsewhere.state = 'active'))
 """
 _PRODUCERS = """
 SELECT p.seq, p.name, count(*), sum(s.usable), sum(s.offered)
@@ -128,9 +131,10 @@ def read_status(
     took no exam. upgradable: how many nodes could have a better summary."""
     from treemem.models import serving
 
-    counts = database.row(_COUNTS)
+    counts = memo.kept(database, _COUNTS, lambda: database.row(_COUNTS))
     assert counts is not None
-    (sources, messages, tokens, leaves, groups, open_messages, topics,
+    everything = tally.of_everything(database)
+    (sources, leaves, groups, open_messages, topics,
      without_topic, abandoned) = counts  # fmt: skip
     summarizer = settings.get(database, settings.SUMMARIZER)
     embedder = settings.get(database, settings.EMBEDDER)
@@ -144,9 +148,9 @@ def read_status(
         size_bytes=database.path.stat().st_size if database.path.exists() else 0,
         sqlite_version=".".join(map(str, SQLITE_VERSION)),
         sources=sources,
-        messages=messages,
+        messages=everything.messages,
         abandoned=abandoned,
-        tokens=tokens,
+        tokens=everything.tokens,
         leaves=leaves,
         groups=groups,
         open_messages=open_messages,
@@ -165,15 +169,21 @@ def read_status(
         ),
         exam=exam,
         upgradable=upgradable,
-        embedders=_embedders(database, embedder),
+        embedders=memo.kept(
+            database, ("embedders", embedder), lambda: _embedders(database, embedder)
+        ),
         topics=topics,
         leaves_without_topic=without_topic,
-        ledger=reading.counts(database, Scope.everything(), reading.Filter(states=reading.HOLDING)),
+        ledger=dict(memo.kept(database, "ledger counts", lambda: _holding(database))),
         checker=opening.label(used) if found is not None and (chosen or found.usable) else None,
         calibration=found,
         reranker=None if reranker is None else embedders.label(reranker),
         chat=opening.label(_label(settings.get(database, settings.CHAT))),
     )
+
+
+def _holding(database: Database) -> dict[EntryKind, int]:
+    return reading.counts(database, Scope.everything(), reading.Filter(states=reading.HOLDING))
 
 
 def _label(setting: str | None) -> str | None:
