@@ -22,7 +22,17 @@ from treemem.web import events
 from treemem.web.access import PARAMETER, Access
 from treemem.web.answers import answer_error
 from treemem.web.events import Changes
-from treemem.web.pages import ledger, message, node, overview, rules, search, topics, tree
+from treemem.web.pages import (
+    ledger,
+    message,
+    node,
+    overview,
+    rules,
+    search,
+    sources,
+    topics,
+    tree,
+)
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -45,6 +55,7 @@ def make_app(
         *events.ROUTES,
         *ledger.ROUTES,
         *rules.ROUTES,
+        *sources.ROUTES,
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
     memory = OpenMemory(open_memory)

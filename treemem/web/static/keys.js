@@ -10,7 +10,8 @@ function isTyping(target) {
 
 // Moves to the next or the previous link of the lists.
 function step(by) {
-  const items = [...document.querySelectorAll("[data-item], .list > * a:first-of-type")];
+  const items = [...document.querySelectorAll("[data-item], .list > * a:first-of-type")]
+    .filter((item) => item.checkVisibility());  // what is folded takes no focus
   if (!items.length) return;
   const at = items.indexOf(document.activeElement);
   const next = at < 0 ? (by > 0 ? 0 : items.length - 1) : at + by;
