@@ -134,6 +134,8 @@ if TYPE_CHECKING:
         RungName,
         SessionView,
     )
+    from treemem.several.searching import search_several
+    from treemem.several.values import FileAnswer, SeveralResult
     from treemem.store.lookup import IdKind
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.summarize.base import Client, GroupContent, LeafContent, Summarizer
@@ -198,6 +200,7 @@ __all__ = [  # noqa: RUF022
     "Excerpt",
     "Explained",
     "Features",
+    "FileAnswer",
     "FileChange",
     "FileKind",
     "FileProgress",
@@ -276,6 +279,7 @@ __all__ = [  # noqa: RUF022
     "ServedModel",
     "Session",
     "SessionView",
+    "SeveralResult",
     "Shape",
     "Skipped",
     "Source",
@@ -315,6 +319,7 @@ __all__ = [  # noqa: RUF022
     "model_names",
     "models_folder",
     "origin_spans",
+    "search_several",
 ]
 
 if not TYPE_CHECKING:
@@ -348,6 +353,7 @@ if not TYPE_CHECKING:
         "ExamResult": "summarize.exam",
         "Excerpt": "proposals",
         "Features": "checkers.formula",
+        "FileAnswer": "several.values",
         "FileChange": "sessions.files",
         "FileKind": "sessions.files",
         "FileProgress": "reports",
@@ -397,6 +403,7 @@ if not TYPE_CHECKING:
         "SearchOrder": "search.query",
         "Session": "sessions.session",
         "SessionView": "sessions.values",
+        "SeveralResult": "several.values",
         "Shape": "sessions.shapes.turns",
         "Skipped": "reports",
         "SourceView": "tree.browse",
@@ -421,6 +428,7 @@ if not TYPE_CHECKING:
         "compact_log": "sessions.logs.compacting",
         "find_files": "ingest.walk",
         "matching_words": "text.bm25",
+        "search_several": "several.searching",
         "model_names": "models.manifests",
     }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, get_args
@@ -60,7 +61,8 @@ if TYPE_CHECKING:
         WorkProgress,
         WorkReport,
     )
-    from treemem.search.query import SearchMode, SearchOrder
+    from treemem.search.engine import Search
+    from treemem.search.query import Query, SearchMode, SearchOrder
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.topic_api import Topics
     from treemem.tree.browse import UpgradableNode
@@ -290,17 +292,22 @@ class Memory(BrowseMethods, RuleMethods, QueueMethods, AskMethods, NameMethods):
         the search goes on and says so in missing.
         Raises UsageError, and NotFoundError.
         """
-        from treemem.search.engine import search
         from treemem.search.query import Query
 
-        rerank = rerank or self._reranker.of(self.setting(settings.RERANKER))
         moment = times.of_reader(now or times.local(self._clock()), zone)
         request = Query(query, scope or Scope.everything(), moment, budget_tokens, since, until,
                         mode, tuning or {}, fts, rerank, frozenset(one_or_more(include)),
                         None if project is None else str(project), frozenset(one_or_more(exclude)),
-                        order, private=self._private())  # fmt: skip
-        embedder = self.setting(settings.EMBEDDER)
-        return search(self._database, request, embedder, self._queries.vector)
+                        order)  # fmt: skip
+        return self._search_steps(request).result()
+
+    def _search_steps(self, query: Query) -> Search:
+        """A search of this file alone, or one of those of several.search_several."""
+        from treemem.search.engine import Search
+
+        rerank = query.rerank or self._reranker.of(self.setting(settings.RERANKER))
+        query = replace(query, rerank=rerank, private=self._private())
+        return Search(self._database, query, self.setting(settings.EMBEDDER), self._queries.vector)
 
     def tree(self, scope: Scope, *, cite: bool = True) -> Tree:
         """Returns the current tree of a scope; a filter must admit one session.

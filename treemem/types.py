@@ -486,7 +486,8 @@ class Passage:
     source, one that a person recognizes. messages: those it contains or cites. node_id: the leaf
     of the message with the best score; breadcrumb: the ids of the nodes from the source's root
     down to that leaf. score: the best score; explanation: the parts of all scores. place: where
-    the message with the best score was said, without its line.
+    the message with the best score was said, without its line. file: the memory file, if several
+    were searched.
     """
 
     text: str
@@ -499,6 +500,7 @@ class Passage:
     explanation: tuple[Explained, ...] = ()
     title: str = ""
     place: Place | None = None
+    file: Path | None = None
 
     @property
     def best(self) -> Message:

@@ -182,9 +182,11 @@ def cli(context: click.Context) -> None:
       treemem ingest ~/.claude/projects
       treemem search "why did we drop the cache?"
     """
-    context.ensure_object(dict)
+    files = context.ensure_object(dict).get("dbs", ())
     if context.invoked_subcommand is not None:
         return
+    if len(files) > 1:
+        raise click.UsageError("Only treemem search takes several memory files.")
     if not sys.stdout.isatty():
         click.echo(context.get_help())
         return

@@ -109,20 +109,39 @@ utc_option = click.option(
 )  # fmt: skip
 
 
-def _use_db(context: click.Context, option: click.Parameter, path: str | None) -> None:
-    """Sets the memory file of the command. `--db "$UNSET"` would otherwise mean the current
-    folder."""
-    if path == "":
+def _use_db(context: click.Context, option: click.Parameter, paths: tuple[str, ...]) -> None:
+    """Sets the memory file of the command, or several for one that takes them. `--db "$UNSET"`
+    would otherwise mean the current folder."""
+    if "" in paths:
         raise click.BadParameter("the path is empty.")
-    if path is not None:
+    values = context.ensure_object(dict)
+    if paths:
         source = context.get_parameter_source(option.name or "")
-        context.ensure_object(dict)["db"] = Path(path)
-        context.obj["is_db_typed"] = source is not ParameterSource.ENVIRONMENT
+        values["dbs"] = [Path(path) for path in dict.fromkeys(paths)]
+        values["db"] = values["dbs"][0]
+        values["is_db_typed"] = source is not ParameterSource.ENVIRONMENT
+    several = values.get("dbs", ())
+    is_last = context.parent is not None and not isinstance(context.command, click.Group)
+    if is_last and len(several) > 1 and not getattr(context.command, "takes_several_files", False):
+        name = context.command_path.partition(" ")[2]
+        raise click.UsageError(
+            f"{name} works on one memory file, and --db names {len(several)}. treemem search "
+            f"searches several at once; run {name} once for each."
+        )
+
+
+class _DbOption(click.Option):
+    """An option that can be given several times, whose variable is one path, whatever it has in
+    it."""
+
+    def value_from_envvar(self, ctx: click.Context) -> Any:
+        path = self.resolve_envvar_value(ctx)
+        return None if path is None else (path,)
 
 
 db_option = click.option(
-    "--db", type=click.Path(dir_okay=False), metavar="FILE", expose_value=False, callback=_use_db,
-    envvar="TREEMEM_DB", show_envvar=True,
+    "--db", cls=_DbOption, type=click.Path(dir_okay=False), metavar="FILE", expose_value=False,
+    callback=_use_db, envvar="TREEMEM_DB", show_envvar=True, multiple=True,
     help="The memory file. Default: treemem.sqlite3 in your data folder.",
 )  # fmt: skip
 
@@ -139,7 +158,7 @@ verbose_option = click.option(
 # The same after the name of a command, where it overrides the environment.
 _db_option_after = click.option(
     "--db", type=click.Path(dir_okay=False), metavar="FILE", expose_value=False, callback=_use_db,
-    help="The memory file.",
+    multiple=True, help="The memory file.",
 )  # fmt: skip
 
 

@@ -153,7 +153,7 @@ def outputs() -> dict[str, Any]:
         "watch": forms.WatchLine,
         "formats": list[LogFormat],
         "plan": _planned(),
-        "search": treemem.SearchResult,
+        "search": Union[treemem.SearchResult, treemem.SeveralResult],  # noqa: UP007
         "ask": treemem.Reply,
         "open": treemem.Location,
         "resume": treemem.Location,

@@ -29,10 +29,18 @@ def test_words_of_grammar_count_only_where_there_are_no_others() -> None:
     assert bm25.query_stems("who are you") == ["who", "ar", "you"]
     assert bm25.query_stems("who are the retailers") == ["retail"]
     texts = [bm25.stem_counts(text) for text in ("late fees", "fees", "nothing of it")]
-    found = bm25.matches(texts, bm25.query_stems("late fees"), 100)
+    query = bm25.query_stems("late fees")
+    found = bm25.matches(texts, query, bm25.frequencies(texts, query, 100))
     assert found.scores[0] > found.scores[1] > found.scores[2] == 0
     assert found.shares[0] == 1 > found.shares[1] > found.shares[2] == 0
-    assert bm25.matches([], ["late"], 5) == ([], [])
+    assert bm25.matches([], ["late"], bm25.frequencies([], ["late"], 5)) == ([], [])
+
+
+def test_frequencies_of_two_scopes_add_up_to_those_of_both() -> None:
+    texts = [bm25.stem_counts(text) for text in ("late fees", "fees", "nothing of it", "late")]
+    query = bm25.query_stems("late fees")
+    both = bm25.frequencies(texts, query, 9)
+    assert bm25.frequencies(texts[:2], query, 5) + bm25.frequencies(texts[2:], query, 4) == both
 
 
 def test_the_words_of_grammar_are_stop_words() -> None:

@@ -109,7 +109,8 @@ def missing(asked: Asked, messages: Sequence[Message], total: int) -> str:
 def shares_of(asked: Asked, texts: Sequence[str], total: int) -> list[float]:
     """The share of the question's words that each text has, weighted by their rarity."""
     counts = [_counts(text) for text in texts]
-    return bm25.matches(counts, list(dict.fromkeys(map(_base, asked.stems))), total).shares
+    stems = list(dict.fromkeys(map(_base, asked.stems)))
+    return bm25.matches(counts, stems, bm25.frequencies(counts, stems, total)).shares
 
 
 def _counts(text: str) -> bm25.StemCounts:

@@ -83,8 +83,8 @@ class Places:
         """
         source_id, span, wanted = None, (0, 0), storable_text(name.strip())[0]
         if wanted.isdecimal() and wanted.isascii() and len(wanted) <= _NUMBER_DIGITS_MAX:
-            wanted, source_id, *ends = last_search.hit(self._database.path, int(wanted))
-            span = (ends[0], ends[1])
+            hit = last_search.hit(self._database.path, int(wanted))
+            wanted, source_id, span = hit.message_id, hit.source_id, (hit.start, hit.end)
         with self._database.reading():
             source_seq, source, message_seq = self._resolved(wanted, source_id)
             place = resuming.place_of(self._database, source_seq, message_seq)
@@ -99,6 +99,9 @@ class Places:
         for what a person sees; it replaces what was remembered before. query: as in with_lines."""
         hits = []
         for passage in passages:
+            if passage.file is not None and not self._has(passage):
+                hits.append(Hit("", "", 0, 0, str(passage.file.absolute())))
+                continue
             message, (start, end) = _best(passage, query)
             hits.append(Hit(message.id or "", passage.source_id, start, end))
         last_search.remember(self._database.path, hits)
@@ -154,10 +157,23 @@ class Places:
         Each log is read once, and at most bytes_max of all; the other passages have no line. Of a
         source of several files, the path is None where the message is not found in one of them.
         """
+        passages = self.placed(result.passages, query, bytes_max=bytes_max)
+        return replace(result, passages=passages)
+
+    def placed(
+        self, passages: Iterable[Passage], query: str = "", *, bytes_max: int = SEARCH_BYTES_MAX
+    ) -> tuple[Passage, ...]:
+        """Returns passages with files and lines, as with_lines does; those of other memory files,
+        where several were searched, as they are."""
         finder = LineFinder(self._database, bytes_max)
         with self._database.reading():
-            passages = tuple(_placed(passage, query, finder) for passage in result.passages)
-        return replace(result, passages=passages)
+            return tuple(
+                _placed(passage, query, finder) if self._has(passage) else passage
+                for passage in passages
+            )
+
+    def _has(self, passage: Passage) -> bool:
+        return passage.file is None or passage.file == self._database.path
 
     # -- names -----------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -23,12 +24,16 @@ _SEARCH = Hint('See: memory.search("words")', 'See: treemem search "WORDS"')
 
 
 class Hit(NamedTuple):
-    """What a passage was about: a message of a source, and the part of it from start to end."""
+    """What a passage was about: a message of a source, and the part of it from start to end.
+
+    file: the other memory file that it is in, when several were searched; else empty.
+    """
 
     message_id: str
     source_id: str
     start: int
     end: int
+    file: str = ""
 
 
 def remember(memory: Path, hits: Iterable[Hit]) -> None:
@@ -56,7 +61,13 @@ def hit(memory: Path, number: int) -> Hit:
     if not 1 <= number <= len(hits):
         passages = count_of(len(hits), "passage")
         raise NotFoundError(f"The last search had {passages}; there is no passage {number}.")
-    return hits[number - 1]
+    chosen = hits[number - 1]
+    if chosen.file:
+        raise NotFoundError(
+            f"Passage {number} of the last search is in another memory file: {chosen.file}.",
+            hint=Hint("Open that one.", f"Add --db {shlex.quote(chosen.file)}"),
+        )
+    return chosen
 
 
 def _path(memory: Path) -> Path:
@@ -72,7 +83,7 @@ def _read(path: Path) -> list[Hit] | None:
         rows = json.loads(path.read_text())
         if not isinstance(rows, list):
             return None
-        return [Hit(str(message), str(source), int(start), int(end))
-                for message, source, start, end in rows]  # fmt: skip
+        return [Hit(str(message), str(source), int(start), int(end), *map(str, file))
+                for message, source, start, end, *file in rows]  # fmt: skip
     except (OSError, ValueError, TypeError):
         return None

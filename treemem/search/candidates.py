@@ -119,9 +119,40 @@ class _Part(NamedTuple):
     cosine: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What is read of a scope, before it is compared with the words of the query.
+
+    matching: the indexes of the parts of messages that match, and counted, the counts of their
+    stems. frequencies: of the query's words in them. named: the speakers that the query names.
+    """
+
+    target: Target
+    parts: Sequence[_Part]
+    matching: Sequence[int]
+    counted: Sequence[bm25.StemCounts]
+    frequencies: bm25.Frequencies
+    named: Collection[str]
+    events: Sequence[EventDay]
+    total: int
+    companions: Mapping[Place, Sequence[Place]]
+
+    def compared(self, among: bm25.Frequencies | None = None) -> Collected:
+        """The candidates. among: the frequencies in all that is searched, where this is only one
+        scope of several."""
+        parts, matches = _matched(self, among or self.frequencies)
+        candidates = _candidates(parts, matches, self.named, self.target.hint)
+        return Collected(_with_events(candidates, self.events), self.total, self.companions)
+
+
 def collect(database: Database, target: Target, cited: Collection[int] = ()) -> Collected:
-    """Collects the candidates of a scope. cited: messages always read, even in a large scope.
-    Raises NotFoundError for an unknown source or topic."""
+    """Collects the candidates of a scope, as gather and Gathered.compared do."""
+    return gather(database, target, cited).compared()
+
+
+def gather(database: Database, target: Target, cited: Collection[int] = ()) -> Gathered:
+    """Reads the messages of a scope that may be candidates. cited: messages always read, even in a
+    large scope. Raises NotFoundError for an unknown source or topic."""
     reader = history.open_scope(
         database, target.scope, target.times, target.include, target.exclude
     )
@@ -149,10 +180,12 @@ def collect(database: Database, target: Target, cited: Collection[int] = ()) -> 
         matched = history.matched_among(database, any_word, seqs).union(hits)
     texts = _texts(database, matched)
     parts = _cut_long(_parts(rows, texts, _windows(database, target.vector, rows)))
-    parts, matches = _matched(parts, target.words, total)
+    matching, counted = _counted(parts)
+    among = bm25.frequencies(counted, bm25.query_stems(target.words), max(total, len(parts)))
     named = _named_speakers(target.words, rows)
-    candidates = _candidates(parts, matches, named, target.hint)
-    return Collected(_with_events(candidates, events), total, _companions(rows))
+    return Gathered(
+        target, parts, matching, counted, among, named, events, total, _companions(rows)
+    )
 
 
 def _expressions(
@@ -319,17 +352,23 @@ class _Match(NamedTuple):
     run: tuple[int, int] | None = None
 
 
-def _matched(parts: Sequence[_Part], query: str, total: int) -> tuple[list[_Part], list[_Match]]:
-    """The parts, and the match of each. If a message matches, but none of its parts contains a word
-    of the query, all its parts get MATCHED_OTHERWISE. Of the best parts, those that would cut a run
-    of the query's words are extended to its end."""
+def _counted(parts: Sequence[_Part]) -> tuple[list[int], list[bm25.StemCounts]]:
+    """The indexes of the parts of messages that match, and the counts of their stems."""
     matching = [index for index, part in enumerate(parts) if part.text is not None]
     counted = []
     for index in matching:
         row, text, start, end, _, _, _ = parts[index]
         counted.append(bm25.stem_counts(f"{row.author or ''} {(text or '')[start:end]}"))
+    return matching, counted
+
+
+def _matched(gathered: Gathered, among: bm25.Frequencies) -> tuple[list[_Part], list[_Match]]:
+    """The parts, and the match of each. If a message matches, but none of its parts contains a word
+    of the query, all its parts get MATCHED_OTHERWISE. Of the best parts, those that would cut a run
+    of the query's words are extended to its end."""
+    parts, matching, query = gathered.parts, gathered.matching, gathered.target.words
     stems = bm25.query_stems(query)
-    scores, shares = bm25.matches(counted, stems, max(total, len(parts)))
+    scores, shares = bm25.matches(gathered.counted, stems, among)
     by_word = {
         parts[index].row.message_seq for index, one in zip(matching, scores, strict=True) if one
     }

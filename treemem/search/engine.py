@@ -7,8 +7,8 @@ is returned unchanged; callers that print it must make it safe for a terminal.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from treemem.digest import reading, scopes
 from treemem.ledger import rulebook
 from treemem.ledger.rulebook import Book
 from treemem.search import intent, packing, scoring, selection, standing, statements, subjects
-from treemem.search.candidates import collect
+from treemem.search.candidates import Gathered, gather
 from treemem.search.context import Clock, ContextRenderer, MessageCache, Selection
 from treemem.search.packing import Place
 from treemem.search.query import Prepared, Query, SearchOrder, prepare, without_pruned_vectors
@@ -31,6 +31,7 @@ from treemem.text import bm25
 from treemem.types import STATEMENT_KINDS, SearchResult
 
 if TYPE_CHECKING:
+    from treemem.models.rerankers import Rerank
     from treemem.search.query import Embed
 
 # The number of best messages whose statements are read.
@@ -53,49 +54,100 @@ def search(database: Database, query: Query, embedder: str | None, embed: Embed)
     embedder: the setting of that name, None if unset. embed: if it raises ModelError, only words
     are compared. Raises UsageError, and NotFoundError for the scope.
     """
-    with database.reading():
-        query = replace(query, scope=scopes.resolved(database, query.scope))
-    prepared = prepare(database, query, embedder, embed)
-    with database.reading():
-        prepared = without_pruned_vectors(database, prepared)
-        is_broad = prepared.target.is_broad
-        rules = rulebook.read(database)
-        kinds = intent.STATEMENTS_FIRST.get(prepared.kind, STATEMENT_KINDS)
-        roots = statements.of_scope(database, query.scope, rules.over, kinds) if is_broad else []
-        cited = {seq for statement in roots for seq in statement.message_seqs}
-        collected = collect(database, prepared.target, cited)
-        weights = _weights(prepared, collected.candidates)
-        scored = scoring.score(collected.candidates, weights, collected.total)
-        cache = MessageCache(database, mark_inactive=bool(query.include))
-        allowed = _allowed(prepared, scored)
-        scored, failure = _reranked(prepared, scored, allowed, weights, cache)
-        words = subjects.named(prepared)
-        is_about = subjects.found(database, words, scored.candidates)
-        notes = [*prepared.notes, *_not_in_time(prepared, scored.candidates), *failure]
+    return Search(database, query, embedder, embed).result()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The candidates of one file with their scores, and which of them may be returned."""
+
+    scored: Scored
+    allowed: Sequence[bool]
+    weights: Weights
+    companions: Mapping[Place, Sequence[Place]]
+
+
+class Search:
+    """One search of one file, in steps, so that several files can be scored together. The steps
+    after the first are called in order, in one read transaction.
+
+    Raises UsageError, and NotFoundError for the scope.
+    """
+
+    def __init__(
+        self, database: Database, query: Query, embedder: str | None, embed: Embed
+    ) -> None:
+        self.database = database
+        with database.reading():
+            query = replace(query, scope=scopes.resolved(database, query.scope))
+        self.prepared = prepare(database, query, embedder, embed)
+        self._cache = MessageCache(database, mark_inactive=bool(query.include))
+
+    def result(self) -> SearchResult:
+        """All steps, for this file alone."""
+        with self.database.reading():
+            collected = self.gather().compared()
+            weights = weights_for(self.prepared, collected.candidates)
+            scored = scoring.score(collected.candidates, weights, collected.total)
+            allowed = allowed_of(self.prepared, scored)
+            scored, failure = reranked(
+                self.prepared, self.prepared.query.rerank, scored, allowed, weights, self.text_of
+            )
+            return self.answer(Judged(scored, allowed, weights, collected.companions), failure)
+
+    def gather(self) -> Gathered:
+        """Reads what may be a candidate."""
+        self.prepared = without_pruned_vectors(self.database, self.prepared)
+        target = self.prepared.target
+        self._rules = rulebook.read(self.database)
+        kinds = intent.STATEMENTS_FIRST.get(self.prepared.kind, STATEMENT_KINDS)
+        self._roots = (
+            statements.of_scope(self.database, target.scope, self._rules.over, kinds)
+            if target.is_broad else []
+        )  # fmt: skip
+        cited = {seq for statement in self._roots for seq in statement.message_seqs}
+        return gather(self.database, target, cited)
+
+    def text_of(self, candidates: Sequence[Candidate]) -> list[str]:
+        """The words of candidates."""
+        messages = self._cache.read(part.message_seq for part in candidates)
+        return [messages[part.message_seq].text[part.start : part.end] for part in candidates]
+
+    def subject(self, candidates: Sequence[Candidate]) -> Found:
+        """Whether there is anything about what the query names."""
+        return subjects.found(self.database, subjects.named(self.prepared), candidates)
+
+    def answer(
+        self, judged: Judged, notes: Sequence[str] = (), *, budget_tokens: int | None = None,
+        order: SearchOrder | None = None,
+    ) -> SearchResult:  # fmt: skip
+        """The result. notes: further ones. budget_tokens, order: in place of the query's."""
+        prepared, database, scored = self.prepared, self.database, judged.scored
+        budget = prepared.query.budget_tokens if budget_tokens is None else budget_tokens
+        prepared = replace(prepared, query=replace(prepared.query, budget_tokens=budget))
+        query = prepared.query
+        is_about = self.subject(scored.candidates)
+        notes = [*prepared.notes, *_not_in_time(prepared, scored.candidates), *notes]
         if is_about == "none":
-            notes.append(subjects.note(words))
-        stems = bm25.query_stems(prepared.target.words)
-        clock = Clock(query.now.tzinfo, is_shown=prepared.is_about_time)
+            notes.append(subjects.note(subjects.named(prepared)))
         renderer = ContextRenderer(
-            database, scored, prepared.kind, cache, stems, rules.over, clock,
-            _order(query.order, prepared, is_about),
+            database, scored, prepared.kind, self._cache,
+            bm25.query_stems(prepared.target.words), self._rules.over,
+            Clock(query.now.tzinfo, is_shown=prepared.is_about_time),
+            order or order_of(query.order, prepared, is_about),
         )  # fmt: skip
         if not prepared.has_words:
             return renderer.result(Selection(), 0, notes)
         has_titles = query.scope.kind in ("everything", "topic", "filter")
         if has_titles and reading.have_subjects(database):
-            room = query.budget_tokens - _titles_room(query.budget_tokens)
+            room = budget - _titles_room(budget)
             prepared = replace(prepared, query=replace(query, budget_tokens=room))
-        material = _material(
-            database, prepared, scored, weights, allowed, collected.companions, roots, rules, cache
-        )
-        chosen, tokens = selection.select(material, renderer, cache)
-        return renderer.result(
-            chosen, tokens, notes, budget=query.budget_tokens if has_titles else 0
-        )
+        material = _material(database, prepared, judged, self._roots, self._rules, self._cache)
+        chosen, tokens = selection.select(material, renderer, self._cache)
+        return renderer.result(chosen, tokens, notes, budget=budget if has_titles else 0)
 
 
-def _order(order: SearchOrder, prepared: Prepared, is_about: Found) -> SearchOrder:
+def order_of(order: SearchOrder, prepared: Prepared, is_about: Found) -> SearchOrder:
     """The order of passages: if it is left open, the best first, unless the question is broad and
     names no subject."""
     if order != "auto":
@@ -114,7 +166,7 @@ def _is_assisted(candidates: Sequence[Candidate]) -> bool:
     return {"user", "assistant"} <= {candidate.role for candidate in candidates}
 
 
-def _weights(prepared: Prepared, candidates: Sequence[Candidate]) -> Weights:
+def weights_for(prepared: Prepared, candidates: Sequence[Candidate]) -> Weights:
     """The weights for these candidates and this kind of question. Raises UsageError."""
     fitted = fitting(scoring.fragments(candidates), assisted=_is_assisted(candidates))
     weights = fitted.of_kind(prepared.kind)
@@ -137,7 +189,7 @@ def _not_in_time(prepared: Prepared, candidates: Sequence[Candidate]) -> list[st
     return [f"Nothing {when} was found."]
 
 
-def _allowed(prepared: Prepared, scored: Scored) -> list[bool]:
+def allowed_of(prepared: Prepared, scored: Scored) -> list[bool]:
     """Which candidates may be returned: for an expression, those that match it; for a broad
     question about a time, all from that time; for any other broad question, all; for a narrow one,
     those related to the query. Of all of them, none that is hidden or private."""
@@ -166,25 +218,23 @@ def _answering(prepared: Prepared, scored: Scored) -> list[bool]:
     return in_time if any(in_time) else [True] * len(in_time)
 
 
-def _reranked(
+def reranked(
     prepared: Prepared,
+    rerank: Rerank | None,
     scored: Scored,
     allowed: Sequence[bool],
     weights: Weights,
-    cache: MessageCache,
+    text_of: Callable[[Sequence[Candidate]], list[str]],
 ) -> tuple[Scored, list[str]]:
     """Adds a reranker's ratings to the scores; returns a note if it failed.
 
     Only the best candidates are rated; the others get the lowest of these ratings.
     """
-    rerank = prepared.query.rerank
     indexes = compress(range(len(allowed)), allowed)
     best = sorted(indexes, key=lambda index: -scored.scores[index])[:RERANKED_MAX]
     if rerank is None or not best:
         return scored, []
-    parts = [scored.candidates[index] for index in best]
-    messages = cache.read(part.message_seq for part in parts)
-    texts = [messages[part.message_seq].text[part.start : part.end] for part in parts]
+    texts = text_of([scored.candidates[index] for index in best])
     try:
         ratings = [float(rating) for rating in rerank(prepared.query.text, texts)]
         if len(ratings) != len(texts):
@@ -201,15 +251,13 @@ def _reranked(
 def _material(
     database: Database,
     prepared: Prepared,
-    scored: Scored,
-    weights: Weights,
-    allowed: Sequence[bool],
-    companions: Mapping[Place, Sequence[Place]],
+    judged: Judged,
     roots: Sequence[RankedStatement],
     rules: Book,
     cache: MessageCache,
 ) -> Material:
     """Everything that may be selected, each kind in order of preference."""
+    scored, weights, allowed = judged.scored, judged.weights, judged.allowed
     utilities = [
         utility if is_allowed else -math.inf
         for utility, is_allowed in zip(packing.utilities(scored, weights), allowed, strict=True)
@@ -228,7 +276,7 @@ def _material(
         ]  # fmt: skip
 
     ranking = packing.rank(
-        scored, utilities, weights, companions, is_narrow=prepared.kind == "narrow"
+        scored, utilities, weights, judged.companions, is_narrow=prepared.kind == "narrow"
     )
     best = [scored.candidates[index] for index in ranking.order[:SUBJECT_MAX]]
     return Material(

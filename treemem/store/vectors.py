@@ -165,6 +165,12 @@ def seq_of(database: Database, name: str) -> int | None:
     return seq
 
 
+def name_of(database: Database, embedder_seq: int) -> str | None:
+    """The name of an embedder; None if it has been removed."""
+    name: str | None = database.value("SELECT name FROM embedder WHERE seq = ?", (embedder_seq,))
+    return name
+
+
 def exists(database: Database, embedder_seq: int) -> bool:
     """Whether the embedder still has a table in this file; it may be pruned at any time."""
     sql = "SELECT 1 FROM embedder WHERE seq = ?"

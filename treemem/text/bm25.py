@@ -11,7 +11,8 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from treemem.patterns import lazy_regex
@@ -156,23 +157,51 @@ class Matches(NamedTuple):
     shares: list[float]
 
 
-def matches(texts: Sequence[StemCounts], query: Sequence[str], total: int) -> Matches:
-    """How well each text matches a query. query: its distinct stems.
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """How often the words of a query are in the searched texts; of several scopes, they add up.
+
+    size: the number of all texts. matching: those that were counted; the others contain no word of
+    the query. length: the words of these. texts_with: the number of texts with each stem.
+    """
+
+    size: int
+    matching: int
+    length: int
+    texts_with: Mapping[str, int]
+
+    def __add__(self, other: Frequencies) -> Frequencies:
+        both = Counter(self.texts_with)
+        both.update(other.texts_with)
+        return Frequencies(
+            self.size + other.size, self.matching + other.matching, self.length + other.length, both
+        )
+
+
+def frequencies(texts: Sequence[StemCounts], query: Sequence[str], total: int) -> Frequencies:
+    """Counts the texts with each word of a query. query: its distinct stems.
 
     total: the number of all texts; those not in texts contain no word of the query.
     """
-    found = [[(word, counts[word]) for word in query if word in counts] for counts, _ in texts]
-    frequency = Counter(word for match in found for word, _ in match)
-    average = sum(length for _, length in texts) / len(texts) if texts else 1.0
-    size = max(total, len(texts))
+    texts_with = Counter(word for counts, _ in texts for word in query if word in counts)
+    length = sum(length for _, length in texts)
+    return Frequencies(max(total, len(texts)), len(texts), length, texts_with)
+
+
+def matches(texts: Sequence[StemCounts], query: Sequence[str], among: Frequencies) -> Matches:
+    """How well each text matches a query. query: its distinct stems. among: the frequencies in the
+    searched texts, which these belong to."""
+    average = among.length / among.matching if among.matching else 1.0
     idf = {
-        word: max(1e-3, math.log((size - n + 0.5) / (n + 0.5)))
+        word: max(1e-3, math.log((among.size - n + 0.5) / (n + 0.5)))
         for word in query
-        for n in (frequency[word],)
+        for n in (among.texts_with.get(word, 0),)
     }
     whole = sum(idf.values()) or 1.0
-    scores = []
-    for (_, length), match in zip(texts, found, strict=True):
+    scores, shares = [], []
+    for counts, length in texts:
+        match = [(word, counts[word]) for word in query if word in counts]
         norm = K1 * (1 - B + B * length / (average or 1.0))
         scores.append(sum(idf[word] * n * (K1 + 1) / (n + norm) for word, n in match))
-    return Matches(scores, [sum(idf[word] for word, _ in match) / whole for match in found])
+        shares.append(sum(idf[word] for word, _ in match) / whole)
+    return Matches(scores, shares)

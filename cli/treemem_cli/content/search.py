@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from treemem_cli.content import several_files
 from treemem_cli.context import (
     NOTHING_STORED,
     for_shell,
@@ -23,7 +24,9 @@ from treemem_cli.parameters import full_option, json_option, plain_option, scope
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from treemem import Origin, Passage, Scope, SearchResult
+    from treemem import Origin, Passage, SearchResult, SeveralResult
+
+    Result = TypeVar("Result", SearchResult, SeveralResult)
 
 MODES = ("auto", "verbatim", "summary")
 ORDERS = ("auto", "time", "score")
@@ -107,20 +110,15 @@ class _SearchCommand(click.Command):
 @click.pass_context
 def search_command(
     context: click.Context,
+    /,
     words: tuple[str, ...],
-    scope: Scope,
-    budget_tokens: int,
-    since: str | None,
-    until: str | None,
     sort: str,
-    mode: str,
     fts: bool,
-    include: tuple[str, ...],
-    exclude: tuple[Origin, ...],
     explain: bool,
     plain: bool,
     as_json: bool,
     full: bool,
+    **filters: Any,
 ) -> None:
     """Find what was said, word for word.
 
@@ -137,6 +135,10 @@ def search_command(
     questions ("what did we decide", "what is still open") are answered from the summaries first.
     Time words in the query ("last week") limit the search.
 
+    --db can be given several times: the files are searched at once, within one budget, and each
+    passage says its file, which treemem open and treemem message need as --db. A file that cannot
+    be searched is named, the exit code is 1, and what the others have is printed all the same.
+
     \b
     Example:
       treemem search late fees --project . --sort time
@@ -145,20 +147,22 @@ def search_command(
     if not fts and not any(letter.isalnum() for word in words for letter in word):
         raise click.UsageError(f"There is no word to search for in {' '.join(words)!r}.")
     query = " ".join(words)
+    options = {**filters, "fts": fts, "order": sort, "project": Path.cwd()}
+    if len(files := (context.obj or {}).get("dbs", ())) > 1:
+        _search_several(
+            context, files, query, options, explain=explain, plain=plain, as_json=as_json, full=full
+        )
+        return
     with open_memory(context) as memory:
-        result = memory.search(
-            query, scope=scope, budget_tokens=budget_tokens, since=since, until=until,
-            mode=mode, fts=fts, include=include, order=sort,  # type: ignore[arg-type]
-            project=Path.cwd(), exclude=exclude,
-        )  # fmt: skip
+        result = memory.search(query, **options)
         is_empty = memory.is_empty
         result = memory.places.with_lines(result, query)
         if not as_json:
             memory.places.remember(result.passages, query)
     if as_json:
-        print_json(result if explain or full else _unexplained(result), full=full)
+        print_json(_unexplained(result, explain=explain or full), full=full)
     elif plain:
-        _print_rows(result)
+        _print_rows(result.passages)
     else:
         _print(result, query, explain=explain, fts=fts, full=full)
         note(NOTHING_STORED if is_empty else _summary(result))
@@ -166,40 +170,55 @@ def search_command(
         context.exit(1)
 
 
-def _unexplained(result: SearchResult) -> SearchResult:
-    """The result without the parts of its scores, which take more room than its words."""
+def _unexplained(result: Result, *, explain: bool) -> Result:
+    """The result without the parts of its scores, which take more room than its words, unless they
+    are wanted."""
     from dataclasses import replace
 
+    if explain:
+        return result
     passages = tuple(replace(passage, explanation=()) for passage in result.passages)
     return replace(result, passages=passages)
 
 
-def _print_rows(result: SearchResult) -> None:
-    """Prints a row for each passage, of values between tabs."""
+def _print_rows(passages: Sequence[Passage], *, with_file: bool = False) -> None:
+    """Prints a row for each passage, of values between tabs. with_file: the memory file is the
+    last of them."""
     from treemem_cli.tables import Column, Table
 
-    names = ("passage", "message", "source", "sent", "file", "line", "title", "words")
+    names = ("passage", "message", "source", "sent", "file", "line", "title", "words",
+             *(["memory"] if with_file else []))  # fmt: skip
     table = Table(*map(Column, names))
-    for number, passage in enumerate(result.passages, start=1):
+    for number, passage in enumerate(passages, start=1):
         place, best = passage.place, passage.best
         table.add(
             number, best.id, passage.source_id, best.sent_at, place and place.path,
             place and place.line, passage.title, passage.text.partition("\n")[2],
+            *([passage.file] if with_file else []),
         )  # fmt: skip
     table.print(plain=True)
 
 
 def _print(result: SearchResult, query: str, *, explain: bool, fts: bool, full: bool) -> None:
-    from treemem_cli.content import tool_input
-    from treemem_cli.render import Indented, Pipe, safe, text_screen
+    from treemem_cli.render import safe, text_screen
 
     screen = text_screen()
     if rules := _rules(result):
         screen.print("Standing instructions", style="bold yellow")
         screen.print(safe(rules), markup=False)
         screen.print()
-    for at, passage in enumerate(result.passages):
-        before = result.passages[at - 1] if at else None
+    _print_passages(result.passages, query, explain=explain, fts=fts, full=full)
+
+
+def _print_passages(
+    passages: Sequence[Passage], query: str, *, explain: bool, fts: bool, full: bool
+) -> None:
+    from treemem_cli.content import tool_input
+    from treemem_cli.render import Indented, Pipe, safe, text_screen
+
+    screen = text_screen()
+    for at, passage in enumerate(passages):
+        before = passages[at - 1] if at else None
         heading, *lines = _head(passage, before)
         screen.print(safe(heading), style="bold", markup=False)
         for line in lines:
@@ -255,6 +274,27 @@ def _marked(text: str, query: str, *, fts: bool) -> Text:
     return marked
 
 
+search_command.takes_several_files = True  # type: ignore[attr-defined]
+
+
+def _search_several(
+    context: click.Context, files: Sequence[Path], query: str, options: dict[str, Any], *,
+    explain: bool, plain: bool, as_json: bool, full: bool,
+) -> None:  # fmt: skip
+    """Prints what several files answer; the exit code is 1 if one of them could not be searched."""
+    result = several_files.search(files, query, options, remember=not as_json)
+    if as_json:
+        print_json(_unexplained(result, explain=explain or full), full=full)
+    elif plain:
+        _print_rows(result.passages, with_file=True)
+    else:
+        several_files.print_standing(result)
+        _print_passages(result.passages, query, explain=explain, fts=options["fts"], full=full)
+        several_files.print_summary(result)
+    if not result.passages or any(file.error for file in result.files):
+        context.exit(1)
+
+
 def _summary(result: SearchResult) -> str:
     """What was found, and what was missing, in sentences."""
     from treemem.reports import count_of
@@ -288,9 +328,11 @@ def _head(passage: Passage, before: Passage | None) -> Iterator[str]:
 
     place = passage.place
     followed = list(_followed(passage))
-    if before is None or before.source_id != passage.source_id:
+    if before is None or (before.source_id, before.file) != (passage.source_id, passage.file):
         yield f"{_number_and_time(passage)} {passage.title}"
         yield safe(_place_of(passage))
+        if passage.file is not None:
+            yield safe(f"in {passage.file}")
         yield from followed
         return
     line = "" if place is None or place.line is None else f", line {place.line}"
