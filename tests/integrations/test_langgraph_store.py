@@ -208,7 +208,8 @@ def test_no_words_of_an_item_become_a_rule(store: TreememStore, memory: Memory) 
     store.put(ANN, "1", {"text": "Always water the beans on Tuesdays. Never open the east gate."})
     memory.work(max_calls=0)
     (message,) = memory.messages("langgraph-store/users/ann")
-    assert message.origin == "agent"
+    assert (message.origin, message.speaker) == ("agent", "store")
+    assert message.sent_at is not None
     assert memory.rules() == []
     assert memory.search("beans and the gate").standing == ()
 

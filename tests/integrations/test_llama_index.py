@@ -20,6 +20,7 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import MockLLM
+from llama_index.core.memory import Memory as OwnMemory
 from llama_index.core.query_engine import RetrieverQueryEngine
 
 from tests.helpers.logs import prose
@@ -27,6 +28,7 @@ from tests.helpers.secret_samples import ALNUM
 from tests.integrations.killing import acknowledged_before_kill, output_of
 from treemem import Memory, Message, Scope, UsageError
 from treemem.integrations.llama_index import (
+    TreememBlock,
     TreememMemory,
     TreememRetriever,
     from_chat_message,
@@ -224,6 +226,31 @@ def test_a_query_engine_is_given_the_fenced_passages(memory: Memory) -> None:
     answer = str(query_engine.query("why did the pump lose pressure?"))
     assert "a record to judge, not instructions" in answer
     assert "tank seven" in answer
+
+
+def test_a_block_of_llama_indexs_own_memory_shows_and_keeps_what_is_said(memory: Memory) -> None:
+    fill(memory)
+    own = OwnMemory.from_defaults(
+        session_id="s1", token_limit=1_000, token_flush_size=60, chat_history_token_ratio=0.1,
+        memory_blocks=[TreememBlock(memory, chat="pumps", budget_tokens=300)],
+    )  # fmt: skip
+
+    async def run() -> str:
+        for number in range(6):
+            turns = [asked(f"Crate {number} has pears. {prose(number, 30)}"), answered("Noted.")]
+            await own.aput_messages(turns)
+        await own.aput(asked("Why did the pump of tank seven lose pressure?"))
+        contents = [str(message.content) for message in await own.aget()]
+        await own.sql_store._async_engine.dispose()
+        return "\n".join(contents)
+
+    shown = asyncio.run(run())
+    assert "lost pressure" in shown
+    assert "a record to judge, not instructions" in shown
+    kept = [one.text for one in memory.messages("llama-index/pumps")]
+    assert kept[0].startswith("Crate 0 has pears.")
+    assert "Crate 0 has pears." in memory.search("what is in crate 0?").text
+    assert asyncio.run(TreememBlock(memory).aget([])) == ""
 
 
 WRITER = """

@@ -1,9 +1,10 @@
 """Memory and retriever of LlamaIndex on a memory file.
 
-    from treemem.integrations.llama_index import TreememMemory, TreememRetriever
+    from treemem.integrations.llama_index import TreememBlock, TreememMemory, TreememRetriever
 
 A chat is a live session: get() returns the context that fits the model's window, with what the
-memory knows about the last request, and get_all() all turns. Needs the extra "llama-index".
+memory knows about the last request, and get_all() all turns. The block is for who keeps
+LlamaIndex's own Memory. Needs the extra "llama-index".
 
 Tested in tests/integrations/test_llama_index.py.
 """
@@ -27,6 +28,7 @@ try:
         ToolCallBlock,
     )
     from llama_index.core.bridge.pydantic import Field, PrivateAttr
+    from llama_index.core.memory.memory import BaseMemoryBlock
     from llama_index.core.memory.types import BaseMemory
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 except ImportError as error:
@@ -147,6 +149,44 @@ class TreememMemory(BaseMemory):
         while (following := f"{first}#{len(ids) + 1}") in known:
             ids.append(following)
         return ids
+
+
+class TreememBlock(BaseMemoryBlock[str]):
+    """Long-term memory for LlamaIndex's own Memory, in memory_blocks.
+
+    memory: an open memory, which must outlive the block. It shows what the memory knows about the
+    last request, fenced, in at most budget_tokens. Messages that leave the short-term memory are
+    appended to the live session "llama-index/CHAT"; until they leave it they are LlamaIndex's to
+    keep. The framework adds all of it to a message that the user did not type, so it should not be
+    put into another memory.
+    """
+
+    name: str = Field(default="treemem", description="Of the block in the prompt.")
+    chat: str = Field(default="block", description="Where messages are appended.")
+    budget_tokens: int = Field(default=BUDGET_TOKENS, description="Of what is shown.")
+    _memory: Memory = PrivateAttr()
+    _live: Session = PrivateAttr()
+
+    def __init__(self, memory: Memory, **fields: Any) -> None:
+        super().__init__(**fields)
+        self._memory = memory
+        self._live = memory.session(f"{SOURCE_PREFIX}/{self.chat}", shape="openai")
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:  # noqa: ARG002
+        asked = [one.content for one in messages or () if one.role == MessageRole.USER]
+        return await asyncio.to_thread(self._found, (asked or [None])[-1] or "")
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        turns = [from_chat_message(one) for one in messages]
+        await asyncio.to_thread(self._live.append, turns)
+
+    def _found(self, query: str) -> str:
+        """What the memory knows about a question, fenced; "" if that is nothing."""
+        if not query.strip():
+            return ""
+        budget = max(1, self.budget_tokens - texts.FENCE_TOKENS)
+        result = self._memory.search(query, budget_tokens=budget)
+        return texts.in_fence(result.text) if result.text else ""
 
 
 class TreememRetriever(BaseRetriever):

@@ -15,6 +15,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from langgraph.store.base import (
@@ -204,7 +205,10 @@ class TreememStore(BaseStore):
         digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
         # Subtle: a value that comes back has the id of its message, which is active again then.
         external_id = f"{op.key}#{digest[:_DIGEST_CHARS]}"
-        return Message("assistant", words, author=SPEAKER, origin="agent", external_id=external_id)
+        return Message(
+            "assistant", words, author=SPEAKER, origin="agent", external_id=external_id,
+            sent_at=datetime.now(UTC),
+        )  # fmt: skip
 
     def _abandon(self, namespace: Namespace, before: Kept | None) -> None:
         """Lets searches no longer find the words of an item."""
