@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from treemem.assistant.conversation import ChatAnswer, Conversation
     from treemem.assistant.values import Citation, Reply, ReplySentence
     from treemem.browsing.names import KnownNames
+    from treemem.browsing.on_day import DaysByTool, DaySource, SaidOnDay
     from treemem.checkers.calibration import Calibration, Measured
     from treemem.checkers.formula import Features, Formula
     from treemem.diagnostics.doctor import Check, Diagnosis
@@ -180,6 +181,8 @@ __all__ = [  # noqa: RUF022
     "DatabaseReplacedError",
     "DatabaseVersionError",
     "DayCount",
+    "DaySource",
+    "DaysByTool",
     "Diagnosis",
     "Digest",
     "DiskError",
@@ -270,6 +273,7 @@ __all__ = [  # noqa: RUF022
     "RuleView",
     "Rung",
     "RungName",
+    "SaidOnDay",
     "Scope",
     "ScopeKind",
     "ScrubReport",
@@ -343,6 +347,8 @@ if not TYPE_CHECKING:
         "Compaction": "sessions.values",
         "Context": "sessions.values",
         "Conversation": "assistant.conversation",
+        "DaySource": "browsing.on_day",
+        "DaysByTool": "browsing.on_day",
         "Diagnosis": "diagnostics.doctor",
         "Draft": "proposals",
         "Embed": "models.own.registry",
@@ -398,6 +404,7 @@ if not TYPE_CHECKING:
         "RuleView": "ledger.choices",
         "Rung": "sessions.values",
         "RungName": "sessions.values",
+        "SaidOnDay": "browsing.on_day",
         "ScrubReport": "reports",
         "SearchMode": "search.query",
         "SearchOrder": "search.query",

@@ -18,6 +18,7 @@ from treemem.assistant.api import AskMethods
 from treemem.assistant.chat_model import KeptChat
 from treemem.browsing.api import BrowseMethods
 from treemem.browsing.names import NameMethods
+from treemem.browsing.on_day import DayMethods
 from treemem.errors import UsageError
 from treemem.models.embedders import QueryEmbedder
 from treemem.models.rerankers import KeptReranker
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
 
 
 @checked
-class Memory(BrowseMethods, RuleMethods, QueueMethods, AskMethods, NameMethods):
+class Memory(BrowseMethods, DayMethods, RuleMethods, QueueMethods, AskMethods, NameMethods):
     """One memory file.
 
     Example:

@@ -30,6 +30,7 @@ from treemem.web.pages import (
     rules,
     search,
     sources,
+    timeline,
     topics,
     tree,
 )
@@ -52,6 +53,7 @@ def make_app(
         *tree.ROUTES,
         *node.ROUTES,
         *message.ROUTES,
+        *timeline.ROUTES,
         *events.ROUTES,
         *ledger.ROUTES,
         *rules.ROUTES,
