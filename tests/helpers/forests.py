@@ -13,6 +13,7 @@ FANOUT = 8
 DAY_MS = 86_400_000
 STARTED_MS = 1_700_000_000_000
 LEAF_TOKENS = 2_500
+_CHILD = "SELECT seq, tokens, started_at_ms, ended_at_ms, message_count FROM node WHERE id = ?"
 
 
 def fill(path: Path, sources: int, leaves: int) -> int:
@@ -46,7 +47,7 @@ def _source(database: Database, number: int, leaves: int) -> tuple[str, int]:
              sent_at_ms=moment, chars=len(words), tokens=9, origin="typed")  # fmt: skip
         _row(database, "source_message", source_seq=source_seq, position=at, message_seq=seq,
              state="active")  # fmt: skip
-        _node(database, node_id, 0, LEAF_TOKENS, (moment, moment), words, seq)
+        _node(database, node_id, 0, LEAF_TOKENS, (moment, moment), words, 1, seq)
         members.append((node_id, 0))
     groups = list(_groups(database, members))
     _tree(database, "source", f"talk/{number}", groups[-1] if groups else members[0])
@@ -56,15 +57,12 @@ def _source(database: Database, number: int, leaves: int) -> tuple[str, int]:
 def _groups(database: Database, members: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     """Stores the groups over these nodes, the root last."""
     for group in layout.layers(members, FANOUT):
-        children = [
-            database.row(
-                "SELECT seq, tokens, started_at_ms, ended_at_ms FROM node WHERE id = ?", (child,)
-            )
-            for child in group.child_ids
-        ]
+        children = [database.row(_CHILD, (child,)) for child in group.child_ids]
         known = [child for child in children if child is not None]
-        seq = _node(database, group.id, group.level, sum(row[1] for row in known),
-                    (known[0][2], known[-1][3]), f"A group of {len(known)}.", None)  # fmt: skip
+        tokens, messages = (sum(row[at] for row in known) for at in (1, 4))
+        times = known[0][2], known[-1][3]
+        words = f"A group of {len(known)}."
+        seq = _node(database, group.id, group.level, tokens, times, words, messages)
         database.many(
             "INSERT INTO node_child (node_seq, ordinal, child_seq) VALUES (?, ?, ?)",
             [(seq, ordinal, row[0]) for ordinal, row in enumerate(known)],
@@ -74,9 +72,9 @@ def _groups(database: Database, members: list[tuple[str, int]]) -> Iterator[tupl
 
 def _node(
     database: Database, node_id: str, level: int, tokens: int, time: tuple[int, int], words: str,
-    message_seq: int | None,
+    messages: int, message_seq: int | None = None,
 ) -> int:  # fmt: skip
-    seq = _row(database, "node", id=node_id, level=level, tokens=tokens, message_count=1,
+    seq = _row(database, "node", id=node_id, level=level, tokens=tokens, message_count=messages,
                started_at_ms=time[0], ended_at_ms=time[1], provisional=0)  # fmt: skip
     summary = _row(database, "summary", node_seq=seq, producer_seq=1, made_at_ms=0, offered=1,
                    kept=1, usable=1, tokens=9)  # fmt: skip

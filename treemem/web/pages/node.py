@@ -18,7 +18,7 @@ from treemem.store.database import Database
 from treemem.store.live.private import Private
 from treemem.types import Message, Node, Statement
 from treemem.web.answers import ask, page
-from treemem.web.pages.tree import KIND_WORDS, called
+from treemem.web.icicle import KIND_WORDS, called
 from treemem.web.reading import nodes, read
 from treemem.web.reading.nodes import NodeView
 from treemem.web.reading.stretches import Stretch, around, cited_spans, stretches_of

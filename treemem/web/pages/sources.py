@@ -25,7 +25,7 @@ from treemem.tree.browse import SourceView
 from treemem.types import Message, Place, Scope
 from treemem.web.answers import ask, for_page, page
 from treemem.web.filters import SCOPE, TIMES, Filters, choices, filters_of
-from treemem.web.pages.tree import KIND_WORDS, called
+from treemem.web.icicle import KIND_WORDS, called
 from treemem.web.reading import read, windows
 from treemem.web.reading.stretches import Stretch, stretches_of
 from treemem.web.reading.windows import Block

@@ -24,7 +24,7 @@ from treemem.types import Scope
 from treemem.web.reading import paths
 
 # The narrowest node that is a block of its own, as a share of the window.
-SHARE_MIN = 1 / 400
+SHARE_MIN = 1 / 300
 # The narrowest block whose words are read, and the rows of a window.
 NAMED_SHARE_MIN = 1 / 100
 ROWS_MAX = 24

@@ -103,7 +103,8 @@ async function show(address, { push = true, from = null, focus = false } = {}) {
 }
 
 function zoom(block, focus) {
-  const address = block?.dataset.zoom;
+  const isRun = block.classList.contains("run");
+  const address = isRun ? block.getAttribute("href") : block.dataset.zoom;
   if (address) show(address, { from: extent(block), focus });
 }
 
@@ -167,3 +168,6 @@ for (const kind of ["pointerover", "focusin"]) {
 }
 window.addEventListener("popstate", () => show(location.pathname + location.search, { push: false }));
 enhance();
+// Who comes from a node begins there.
+const at = part().querySelector(".block.at");
+if (at) go(at);
