@@ -9,6 +9,7 @@ import pytest
 from treemem import (
     ENTRY_STATES,
     AmbiguousIdError,
+    EntryOrder,
     Memory,
     Message,
     NotFoundError,
@@ -16,6 +17,7 @@ from treemem import (
     UsageError,
 )
 from treemem.ledger import reading
+from treemem.store.database import Database
 
 RULE = "Always answer me in German."
 OPEN = "I still need to order the filter for the pump."
@@ -77,6 +79,27 @@ def test_a_list_is_read_page_by_page(tmp_path: Path) -> None:
 def test_the_latest_come_first_if_asked_for(filled: Memory) -> None:
     with filled as memory:
         assert [e.text for e in memory.ledger(order="latest", limit=2)] == [DECIDED, OPEN]
+
+
+def test_a_page_of_the_ledger_neither_sorts_all_of_it_nor_reads_it_by_kind(
+    database: Database,
+) -> None:
+    def plan(wanted: reading.Filter, order: EntryOrder, *, by_index: bool) -> str:
+        sql, parameters = reading._rank_query(Scope.everything(), wanted, order, by_index=by_index)
+        rows = database.rows(f"EXPLAIN QUERY PLAN {sql}", parameters | {"limit": 5})
+        return " ".join(row[3] for row in rows)
+
+    orders: tuple[EntryOrder, ...] = ("time", "latest")
+    for order in orders:
+        assert (
+            plan(reading.Filter(("open",)), order, by_index=False)
+            == "SCAN e USING INDEX entry_latest"
+        )
+    salient = plan(reading.Filter(("open",)), "salience", by_index=True)
+    assert salient == "SEARCH e USING INDEX entry_salient (kind=? AND state=?)"
+    narrow = reading.Filter(("open",), origins=["typed"])
+    assert narrow.is_narrow
+    assert plan(narrow, "salience", by_index=False).startswith("SCAN e ")
 
 
 def test_entries_are_read_by_whose_words_they_are(filled: Memory) -> None:

@@ -31,7 +31,8 @@ ALTER TABLE topic_alias DROP COLUMN name;
 ALTER TABLE topic_alias DROP COLUMN gave_name;
 ALTER TABLE topic_alias DROP COLUMN pinned;
 DELETE FROM _sqlite_migrations WHERE name IN ('m009_merges_and_titles', 'm010_live_sessions',
-  'm011_private_facts', 'm012_program_state');
+  'm011_private_facts', 'm012_program_state', 'm013_latest_entries');
+DROP INDEX entry_latest;
 PRAGMA user_version = 8;
 """
 DOWNGRADE = f"""

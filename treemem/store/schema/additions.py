@@ -180,3 +180,6 @@ CREATE TABLE source_end (           -- records by which logs call a session, if 
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX source_end_identity ON source_end (identity);
 """
+
+# Step 13. So that a page of the ledger by time does not sort all of it.
+LATEST = "CREATE INDEX entry_latest ON entry (last_ms, last_source, last_position);"
