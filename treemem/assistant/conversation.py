@@ -77,15 +77,15 @@ class Conversation:
         streamed: Streamed | None = None,
         max_tokens: int | None = None,
         options: Mapping[str, Any] | None = None,
-        system: Sequence[Mapping[str, Any]] = (),
+        before: Sequence[Mapping[str, Any]] = (),
     ) -> ChatAnswer:
-        """Lets the model answer what was appended to the session, as say() does. system: further
-        messages of the system for this answer alone."""
+        """Lets the model answer what was appended to the session, as say() does. before: what was
+        said before the session began, which the model is sent after the system prompt."""
         context = self.session.context()
         said: list[str] = []
         taking = None if streamed is None else _kept(streamed, said)
         most = min(max_tokens or ANSWER_TOKENS_MAX, max(1, self.session.budget.reserve))
-        messages = [*context.messages[:1], *system, *context.messages[1:]]
+        messages = [*context.messages[:1], *before, *context.messages[1:]]
         try:
             made = self.model.answer(messages, max_tokens=most, streamed=taking, options=options)
         except (ModelError, KeyboardInterrupt):

@@ -23,6 +23,8 @@ from treemem.serving.guard import Guard
 BODY_BYTES = 4 * 1024 * 1024
 # The parameter of an address that has the token.
 PARAMETER = "token"
+# Below it clients speak OpenAI's API, which has a shape of its own for errors.
+V1 = "/v1/"
 _SAFE = ("GET", "HEAD")
 _OWN_SITES = (b"", b"same-origin", b"none")
 _CHUNKED, _TOO_LONG = "Send the length of the body.", f"A body has at most {BODY_BYTES:,} bytes."
@@ -61,7 +63,7 @@ class Access(Guard):
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         if (refusal := super()._refusal(scope)) is not None:
-            return 403, refusal[1]
+            return refusal if scope["path"].startswith(V1) else (403, refusal[1])
         given = dict(scope["headers"])
         is_change = scope["method"] not in _SAFE
         if b"authorization" not in given and self._token_in(scope) is None:
@@ -122,6 +124,10 @@ class Access(Guard):
         response: Response
         if b"text/html" in accepted:
             response = PlainTextResponse(f"{reason}\n\n{_OPEN_AGAIN}\n", status)
+        elif scope["path"].startswith(V1):
+            error = {"message": reason, "type": "invalid_request_error", "param": None,
+                     "code": "invalid_api_key" if status == 401 else None}  # fmt: skip
+            response = JSONResponse({"error": error}, status)
         else:
             response = JSONResponse({"error": reason}, status)
         response.headers["connection"] = "close"

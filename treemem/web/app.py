@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
+from treemem.assistant.completions.routes import Completions
 from treemem.errors import TreememError
 from treemem.memory import Memory
 from treemem.serving.opening import OpenMemory
@@ -61,12 +62,15 @@ def make_app(
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
     memory = OpenMemory(open_memory)
+    completions = Completions(memory)
+    routes += completions.routes()
 
     @asynccontextmanager
     async def lifespan(started: Starlette) -> AsyncIterator[None]:
         # Subtle: it belongs to the event loop that runs now.
         started.state.changes = Changes(partial(memory.use, Memory.marks))
         yield
+        completions.close()
         memory.close()
 
     app = Starlette(

@@ -44,6 +44,7 @@ def serve_command(
 ) -> None:
     """Serve a page that shows the memory, on this machine only.
 
+    Programs that speak OpenAI's API chat at /v1 with the chat model in use; the token is their key.
     The page's address has a token, so that nobody else opens it. Ctrl-C stops. Needs the packages
     of the extra web.
 
