@@ -1,6 +1,6 @@
 """Listens at an address of this machine and serves an application there.
 
-Tested in tests/mcp_server/test_http.py.
+Tested in tests/mcp_server/test_http.py and tests/serving/test_listening.py.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def bound_socket(host: str, port: int) -> socket.socket:
             "forged one. Name one address."
         )
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Subtle: of a socket that does not name TCP, asyncio lets answers wait 40 ms for more to send.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((str(address), port))
