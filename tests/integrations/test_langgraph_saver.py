@@ -8,6 +8,7 @@ import datetime as dt
 import enum
 import json
 import math
+import operator
 import uuid
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -27,10 +28,12 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.config import get_store
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.message import _messages_delta_reducer
 from langgraph.types import Command, interrupt
 
 from tests.helpers.secret_samples import ALNUM
@@ -129,6 +132,39 @@ def test_what_a_graph_removes_from_its_state_was_still_said(memory: Memory) -> N
     graph.update_state(thread("t1"), {"messages": [RemoveMessage(id=first.id)]})
     assert len(graph.get_state(thread("t1")).values["messages"]) == 1
     assert next(text for _, text in said(memory)) == "The gate is open."
+
+
+def test_messages_of_a_delta_channel_are_remembered_once(memory: Memory) -> None:
+    class Delta(TypedDict):
+        messages: Annotated[
+            list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=4)
+        ]
+
+    def node(state: Delta) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"Answer {len(state['messages'])}.")]}
+
+    builder = StateGraph(Delta)
+    builder.add_node("answer", node)
+    builder.add_edge(START, "answer")
+    for _ in range(4):
+        graph = builder.compile(checkpointer=TreememSaver(memory))
+        say(graph, "One more crate.")
+    state = graph.get_state(thread("t1")).values["messages"]
+    assert len(state) == 8
+    assert [text for _, text in said(memory)] == [message.content for message in state]
+
+
+def test_equal_words_without_ids_are_as_many_as_were_said(memory: Memory) -> None:
+    class Plain(TypedDict):
+        messages: Annotated[list[AnyMessage], operator.add]
+
+    builder = StateGraph(Plain)
+    builder.add_node("answer", lambda _: {"messages": [AIMessage("Yes.")]})
+    builder.add_edge(START, "answer")
+    graph = builder.compile(checkpointer=TreememSaver(memory))
+    for _ in range(3):
+        say(graph, "Go on.")
+    assert [text for _, text in said(memory)] == ["Go on.", "Yes."] * 3
 
 
 def test_only_what_a_human_without_a_name_says_can_be_a_rule(memory: Memory) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -42,6 +42,7 @@ SOURCE_PREFIX = "langgraph"
 THREADS_MAX = 200
 # Within the class, list is the method that lists checkpoints.
 _Pending = list[PendingWrite]
+_Said = tuple[str, BaseMessage]
 _DELTA_COUNTERS = "counters_since_delta_snapshot"
 
 
@@ -203,13 +204,13 @@ class TreememSaver(BaseCheckpointSaver[int]):
             json.dumps([name, version]): self._dumped(values[name]) if name in values else None
             for name, version in new_versions.items()
         }
-        new = {} if place.namespace else self._new(place.thread, values, new_versions)
-        names = words.tool_names(words.messages_in(values.values()))
+        new = self._new(place, get_checkpoint_id(config), values, metadata, new_versions)
+        names = words.tool_names(one for _, one in words.messages_in(values.values()))
         with self._checkpoints.transaction():
             for key, dumped in channels.items():
                 self._channels.put(place.name, key, dumped, redaction=redaction)
             self._checkpoints.put(place.name, checkpoint["id"], value, redaction=redaction)
-            self._append(place.thread, list(new.values()), names)
+            self._append(place.thread, new.values(), names)
         self._remember(place.thread, new)
         return place.config(checkpoint["id"])
 
@@ -237,24 +238,32 @@ class TreememSaver(BaseCheckpointSaver[int]):
                     self._writes.put(place_of_writes, key, value, redaction=redaction)
 
     def _new(
-        self, thread: str, values: Mapping[str, Any], versions: ChannelVersions
-    ) -> dict[str, BaseMessage]:
+        self, place: _Place, parent: str | None, values: Mapping[str, Any],
+        metadata: CheckpointMetadata, versions: ChannelVersions,
+    ) -> dict[str, _Said]:  # fmt: skip
         """The messages of changed channels that this process has not stored, by fingerprint."""
-        known = self._said.get(thread, set())
-        said = words.messages_in(values[name] for name in versions if name in values)
-        return {print_: one for one in said if (print_ := words.fingerprint(one)) not in known}
+        if place.namespace:
+            return {}
+        changed = [values[name] for name in versions if name in values]
+        counters = metadata.get(_DELTA_COUNTERS) or {}
+        if counters and parent is not None:  # a delta channel has no value, but what was written
+            changed += [value for _, name, value in self._pending(place, parent)
+                        if name in counters]  # fmt: skip
+        known = self._said.get(place.thread, set())
+        said = {words.fingerprint(*one): one for one in words.messages_in(changed)}
+        return {key: one for key, one in said.items() if key not in known}
 
-    def _append(self, thread: str, new: Sequence[BaseMessage], names: Mapping[str, str]) -> None:
+    def _append(self, thread: str, new: Iterable[_Said], names: Mapping[str, str]) -> None:
         """Stores the words of messages, once each."""
         now = datetime.now(UTC)
-        said = [words.to_message(one, names, now) for one in new]
+        said = [words.to_message(*one, names, now) for one in new]
         messages = [one for one in said if one is not None]
         if messages:
             self._memory.append(
                 source_of(thread), messages, project=self._project, redact=self._redact
             )
 
-    def _remember(self, thread: str, new: Mapping[str, BaseMessage]) -> None:
+    def _remember(self, thread: str, new: Iterable[str]) -> None:
         if len(self._said) >= THREADS_MAX and thread not in self._said:
             self._said.clear()  # only saves work: a known message is stored once in any case
         self._said.setdefault(thread, set()).update(new)

@@ -6,6 +6,7 @@ Tested in tests/integrations/test_langgraph_saver.py.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -24,21 +25,29 @@ from treemem.sessions import shapes
 from treemem.types import Message
 
 
-def messages_in(channels: Iterable[Any]) -> list[BaseMessage]:
-    """The messages in the values of channels: the elements of those that are lists of messages."""
-    return [
-        message
-        for value in channels
-        if isinstance(value, list)
-        for message in value
-        if isinstance(message, BaseMessage) and not isinstance(message, RemoveMessage)
-    ]
+def messages_in(values: Iterable[Any]) -> list[tuple[str, BaseMessage]]:
+    """The messages in the values of channels, or in writes to them, each with the id by which it
+    is known: its own, or one made of its words and of how often they were said before it."""
+    said: list[tuple[str, BaseMessage]] = []
+    times: Counter[str] = Counter()
+    for value in values:
+        inner = getattr(value, "value", value)  # a delta channel's snapshot has its value inside
+        for message in inner if isinstance(inner, list) else [value]:
+            if not isinstance(message, BaseMessage) or isinstance(message, RemoveMessage):
+                continue
+            own_id = message.id
+            if own_id is None:
+                digest = fingerprint("", message)
+                own_id = f"{digest}.{times[digest]}"
+                times[digest] += 1
+            said.append((own_id, message))
+    return said
 
 
-def fingerprint(message: BaseMessage) -> str:
+def fingerprint(message_id: str, message: BaseMessage) -> str:
     """What tells a message from others and from its edited versions."""
     calls = message.tool_calls if isinstance(message, AIMessage) else ()
-    said = repr((message.type, message.id, message.name, message.content, calls))
+    said = repr((message.type, message_id, message.name, message.content, calls))
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -53,22 +62,20 @@ def tool_names(messages: Iterable[BaseMessage]) -> dict[str, str]:
     }
 
 
-def to_message(message: BaseMessage, names: Mapping[str, str], sent_at: datetime) -> Message | None:
+def to_message(
+    message_id: str, message: BaseMessage, names: Mapping[str, str], sent_at: datetime
+) -> Message | None:
     """The words of a message; None without any.
 
     A HumanMessage is what the user typed. One with a name is not: graphs of several agents pass
-    what an agent says to the next one in that way. A message without an id gets one from its words.
+    what an agent says to the next one in that way.
     """
     said = _read(message, names)
     if said is None or not said.text.strip():
         return None
     if isinstance(message, HumanMessage) and message.name:
         said = replace(said, role="other", author=message.name, origin="agent")
-    words = "\0".join((said.role, said.author or "", said.text))
-    own_id = message.id or hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
-    return replace(
-        said, sent_at=sent_at, external_id=own_id, unique_id=False, session=None,
-    )  # fmt: skip
+    return replace(said, sent_at=sent_at, external_id=message_id, unique_id=False, session=None)
 
 
 def _read(message: BaseMessage, names: Mapping[str, str]) -> Message | None:
