@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 from treemem.checkers import calibration, opening
 from treemem.errors import UsageError
 from treemem.models import catalog, manifests, serving
 from treemem.models.catalog import Entry, ModelRole
 from treemem.models.manifests import InstalledModel
+from treemem.models.own import registry
 from treemem.models.serving import exposed_key as exposed_key
+from treemem.plugin_kit import listing
+from treemem.plugins.finding import Plugin
 from treemem.reports import StepProgress
 from treemem.summarize import backends
 from treemem.summarize.exam import ExamResult
@@ -22,7 +26,7 @@ from treemem.types import ServedModel
 
 @dataclass(frozen=True, slots=True)
 class ModelView:
-    """A model of the catalog, or a GGUF file that the user registered.
+    """A model of the catalog, a GGUF file that the user registered, or a plugin.
 
     size_bytes: of the installed file, else of the download. memory_bytes: needed to run it; None if
     unknown. damage: what is wrong with the installed file, None if nothing is. exam: points out of
@@ -50,10 +54,12 @@ class ModelView:
 
 
 def available() -> list[ModelView]:
-    """Returns the models of the catalog, then the user's own, by name. Needs no network."""
+    """Returns the models of the catalog, then the user's own, then those of plugins, by name. Needs
+    no network."""
     installed = {model.name: model for model in manifests.every()}
     views = [_catalog_view(entry, installed.pop(entry.name, None)) for entry in catalog.entries()]
-    return views + [_own_view(model) for model in installed.values()]
+    plugins = [_plugin_view(plugin) for plugin in listing.every() if plugin.role != "importer"]
+    return [*views, *(_own_view(model) for model in installed.values()), *plugins]
 
 
 def examine(
@@ -122,6 +128,22 @@ def _own_view(model: InstalledModel) -> ModelView:
         exam=_exam_points(model), chat=model.chat, sha256=model.sha256,
         source_sha256=model.source_sha256, pinned=True, path=str(model.path),
         description=f"Your own file: {model.path}", precision=_precision(model),
+    )  # fmt: skip
+
+
+def _plugin_view(plugin: Plugin) -> ModelView:
+    setting = f"{registry.PLUGIN}{plugin.name}"
+    exam = checked = None
+    if plugin.problem is None and plugin.role == "summarizer":
+        exam = backends.exam_of(setting)
+    elif plugin.problem is None and plugin.role == "checker":
+        checked = opening.calibration_of(setting)
+    return ModelView(
+        name=plugin.name, role=cast("ModelRole", plugin.role), size_bytes=0, memory_bytes=None,
+        licence="", installed=True, damage=plugin.problem,
+        exam=None if exam is None else exam.points, chat=True, sha256=None, source_sha256=None,
+        pinned=True, path=None, description=f"Plugin of the package {plugin.package}.",
+        precision=None if checked is None else checked.measured.precision,
     )  # fmt: skip
 
 

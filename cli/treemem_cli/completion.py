@@ -66,7 +66,10 @@ def ids(kind: IdKind) -> Complete:
 
 def formats(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes the name of a format."""
-    return _beginning(FORMATS, incomplete)
+    from treemem.plugins import finding
+
+    names = [plugin.name for plugin in finding.plugins("importer") if plugin.problem is None]
+    return _beginning((*FORMATS, *names), incomplete)
 
 
 def paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -88,8 +91,11 @@ def models(_: click.Context, __: click.Parameter, incomplete: str) -> list[Compl
     from click.shell_completion import CompletionItem
 
     from treemem import model_names
+    from treemem.plugins import finding
 
-    items = _beginning(model_names(), incomplete)
+    names = [plugin.name for role in finding.GROUPS if role != "importer"
+             for plugin in finding.plugins(role) if plugin.problem is None]  # fmt: skip
+    items = _beginning([*model_names(), *names], incomplete)
     return items or [CompletionItem(incomplete, type="file")]
 
 

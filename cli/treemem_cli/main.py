@@ -56,6 +56,7 @@ COMMANDS = {
     "redact": ("upkeep.redact", "Show and change what counts as a secret."),
     "scrub": ("upkeep.scrub", "Remove secrets from stored data."),
     "model": ("models.model", "Download models and choose which to use."),
+    "plugins": ("models.plugins", "List the importers and models of other packages."),
     "path": ("upkeep.path", "Print the path of the memory file."),
     "doctor": ("upkeep.doctor", "Check that the memory file is intact."),
     "help": ("upkeep.help", "Show the help of a command."),

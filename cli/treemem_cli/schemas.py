@@ -20,6 +20,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import treemem
 from treemem import model_api
 from treemem.models import pulling
+from treemem.plugins.finding import Plugin
 from treemem_cli import forms
 from treemem_cli.hooks.views import HooksStatus
 from treemem_cli.live import views
@@ -194,6 +195,7 @@ def outputs() -> dict[str, Any]:
         "model list": list[model_api.ModelView],
         "model pull": get_type_hints(pulling.pull)["return"],
         "model check": Union[treemem.ExamResult, treemem.Calibration],  # noqa: UP007
+        "plugins": list[Plugin],
         "path": dict[str, str],
         "doctor": Diagnosed,
     }

@@ -14,6 +14,8 @@ from treemem.checkers.onnx_files import OnnxModel
 from treemem.errors import Hint, ModelError, UsageError
 from treemem.models import catalog, manifests, serving
 from treemem.models.endpoint import EndpointClient
+from treemem.models.own import registry
+from treemem.models.own.adapters import OwnChecker
 from treemem.reports import StepProgress
 from treemem.types import ServedModel
 
@@ -123,6 +125,9 @@ def reader_of(setting: str, way: str, client: object = None) -> Iterator[Read]:
             return
         with serving.opened(served, served.urls[0]) as server:
             yield _served(server)
+    elif registry.is_own(setting):
+        own = OwnChecker(setting)
+        yield lambda lines, note: {"yes": own.score(lines, note)}
     elif setting.startswith(ONNX):
         with OnnxModel(Path(setting.removeprefix(ONNX))) as model:
             yield lambda lines, note: {"yes": model.supported(lines, note)}
@@ -151,7 +156,8 @@ def _local(client: LlamaClient, way: str) -> Read:
 def ways_of(setting: str) -> tuple[str, ...]:
     """How the model of a setting can be asked: by pairs, with a plain yes or no, or by claims in
     a chat with examples. A model on a server or one made for it is asked by claims alone."""
-    if serving.from_setting(setting, "checker") is not None or setting.startswith(ONNX):
+    is_elsewhere = setting.startswith(ONNX) or registry.is_own(setting)
+    if is_elsewhere or serving.from_setting(setting, "checker") is not None:
         return (CLAIMS,)
     model = manifests.installed(setting)
     if model.role == "checker":
@@ -182,12 +188,23 @@ def checked_choice(choice: str | ServedModel) -> str | None:
         return f"{ONNX}{OnnxModel(Path(choice.removeprefix(ONNX))).folder}"
     if serving.from_setting(choice, "checker") is not None:
         return choice
+    if registry.is_own(choice):
+        registry.get("checker", choice)
+        return choice
+    is_model = catalog.is_name(choice) and manifests.find(choice) is not None
+    if not is_model and (plugin := registry.plugin_setting("checker", choice, _taken())):
+        return plugin
     model = manifests.installed(choice)
     if model.role == "embedder":
         raise UsageError(
             f"{choice!r} is an embedder, which cannot check notes: run `treemem model list`"
         )
     return choice
+
+
+def _taken() -> frozenset[str]:
+    """The names that no plugin may have."""
+    return frozenset((*(entry.name for entry in catalog.entries()), NONE, "summarizer"))
 
 
 def label(setting: str | None) -> str | None:
@@ -202,7 +219,7 @@ def label(setting: str | None) -> str | None:
         return served.model
     if setting is not None and setting.startswith(ONNX):
         return f"{Path(setting.removeprefix(ONNX)).name} (ONNX)"
-    return setting
+    return setting if setting is None else registry.name_of(setting)
 
 
 def calibrate(
@@ -215,6 +232,8 @@ def calibrate(
     stores the better result beside the models. Raises ModelError."""
     name = _identity(setting)
     if name is None:
+        if registry.is_own(setting):
+            registry.get("checker", setting)
         manifests.installed(setting)  # raises an error that says how to get it
         raise AssertionError("an installed model has an identity")
     ways = ways_of(setting)
@@ -241,5 +260,8 @@ def _identity(setting: str) -> str | None:
         return serving.identity(served)
     if setting.startswith(ONNX):
         return OnnxModel(Path(setting.removeprefix(ONNX))).identity
+    if registry.is_own(setting):
+        is_there = registry.find("checker", setting) is not None
+        return f"{registry.identity_of('checker', setting)}@plugin" if is_there else None
     model = manifests.find(setting) if catalog.is_name(setting) else None
     return None if model is None else model.identity

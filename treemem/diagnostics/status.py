@@ -203,7 +203,9 @@ def _embedders(database: Database, setting: str | None) -> tuple[EmbedderStatus,
 
 def _unchecked(used: str | None, found: Calibration | None) -> Iterator[str]:
     """What would let a checker prove notes in a model's own words."""
-    if used is None or registry.is_own(used) or by_name(used) is not None:
+    if used is None or by_name(used) is not None:
+        return
+    if registry.is_own(used) and not registry.is_plugin(used):
         return
     name = opening.label(used)
     if found is None:
@@ -236,7 +238,8 @@ def _missing(
     sentences: list[str] = []
     if summarizer is not None and exam is None and by_name(summarizer) is None:
         python = 'treemem.model_api.examine(memory.setting("summarizer"))'
-        shell = python if registry.is_own(summarizer) else "treemem model check"
+        is_programs = registry.is_own(summarizer) and not registry.is_plugin(summarizer)
+        shell = python if is_programs else "treemem model check"
         sentences.append(
             Notice(
                 "The summarizer has taken no exam, so it only retells sentences.",

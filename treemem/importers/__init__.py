@@ -7,6 +7,7 @@ when importers score a file equally. Read common.base first, then any format.
 from __future__ import annotations
 
 from treemem.errors import UnknownFormatError, UsageError
+from treemem.importers import plugged
 from treemem.importers.aider import Aider
 from treemem.importers.chat.importer import ChatJsonl
 from treemem.importers.chatgpt import ChatGpt
@@ -46,7 +47,7 @@ from treemem.importers.trajectory.importer import Trajectory
 from treemem.importers.transcript import Transcript
 from treemem.importers.whatsapp.importer import WhatsApp
 
-__all__ = ["IMPORTERS", "Event", "Importer", "LogFile", "Skipped", "by_name", "detect"]
+__all__ = ["IMPORTERS", "Event", "Importer", "LogFile", "Skipped", "by_name", "detect", "every"]
 
 IMPORTERS: tuple[Importer, ...] = (
     # Sessions with assistants.
@@ -93,13 +94,26 @@ _DOCUMENT_BYTES_MAX = _HEADS_BYTES[1]
 _VAGUE_MAX = 0.5
 
 
+def every() -> tuple[Importer, ...]:
+    """All importers: those above, then those of other installed packages, by name."""
+    return (*IMPORTERS, *plugged.importers(importer.name for importer in IMPORTERS))
+
+
+def problems() -> tuple[str, ...]:
+    """Why importers of other packages cannot be used, in sentences."""
+    return plugged.problems(importer.name for importer in IMPORTERS)
+
+
 def by_name(name: str) -> Importer:
     """Returns the importer of a format, whatever the case of its name. Raises UsageError for an
     unknown name."""
     import difflib
 
-    known = {importer.name: importer for importer in IMPORTERS}
     wanted = name.strip().lower()
+    for importer in IMPORTERS:
+        if importer.name == wanted:
+            return importer
+    known = {importer.name: importer for importer in every()}
     if wanted in known:
         return known[wanted]
     meant = difflib.get_close_matches(wanted, known, 1)
@@ -124,14 +138,15 @@ def detect(file: LogFile) -> Importer:
     Looks further into a file whose first records no importer of a certain format knows: a log may
     begin with bookkeeping, with one long record, or with a heading of many lines.
     """
+    all_importers = every()
     for head_bytes in _HEADS_BYTES:
         head = file.head(head_bytes)
-        scores = [importer.recognizes(file, head) for importer in IMPORTERS]
+        scores = [importer.recognizes(file, head) for importer in all_importers]
         best = max(scores)
         if best > _VAGUE_MAX or head.is_whole or not _may_tell_more(head):
             break
     if best > 0:
-        return IMPORTERS[scores.index(best)]
+        return all_importers[scores.index(best)]
     raise UnknownFormatError(
         f"{file.label} is in an unknown format: it holds {describe_content(head)}. If you know the "
         "format, name it with --format (format_name in Python). See: treemem formats"

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from treemem.config import located
-from treemem.importers import IMPORTERS, Importer
+from treemem.importers import Importer, every
 from treemem.importers.streams import compressed
 from treemem.ingest.walk import may_be_file
 from treemem.reports import needs_text
@@ -91,20 +91,23 @@ class FormatLogs:
 def places(
     environ: Mapping[str, str] | None = None,
     home: Path | None = None,
-    importers: Iterable[Importer] = IMPORTERS,
+    importers: Iterable[Importer] | None = None,
 ) -> list[Place]:
-    """The places of each format's logs on this machine, whether or not they exist."""
-    patterns = [(importer.name, importer.places) for importer in importers]
+    """The places of each format's logs on this machine, whether or not they exist. importers: None
+    for all."""
+    chosen = every() if importers is None else importers
+    patterns = [(importer.name, importer.places) for importer in chosen]
     return _places(patterns, environ, home)
 
 
 def companion_places(
     environ: Mapping[str, str] | None = None,
     home: Path | None = None,
-    importers: Iterable[Importer] = IMPORTERS,
+    importers: Iterable[Importer] | None = None,
 ) -> list[Place]:
     """The places of the companion files, which are read with the logs and may be far larger."""
-    patterns = [(importer.name, importer.beside) for importer in importers]
+    chosen = every() if importers is None else importers
+    patterns = [(importer.name, importer.beside) for importer in chosen]
     return _places(patterns, environ, home)
 
 

@@ -98,6 +98,8 @@ def ingest_all(
 ) -> IngestReport:
     """Stores the messages of the files and of archive members. Calls finish after each report."""
     report = IngestReport()
+    if options.importer is None:
+        database.add_notices(importers.problems())
     titles = TitlesElsewhere(database, options.redaction)
     for file in files:
         if file.path is not None and is_own(database.path, file.path):

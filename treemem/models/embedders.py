@@ -255,7 +255,8 @@ def identity_of(setting: str) -> str | None:
     if setting in BUILT_IN:
         return BUILT_IN[setting]().name
     if registry.is_own(setting):
-        return registry.name_of(setting) if registry.find("embedder", setting) else None
+        is_there = registry.find("embedder", setting) is not None
+        return registry.identity_of("embedder", setting) if is_there else None
     served = serving.from_setting(setting, "embedder")
     if served is not None:
         return _served_identity(served)

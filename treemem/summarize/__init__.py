@@ -25,7 +25,13 @@ def by_name(name: str) -> Summarizer | None:
     """
     if registry.is_own(name):
         own: Summarizer | None = registry.find("summarizer", name)
-        return own if registry.is_summarizer(own) else None
+        if own is None or not registry.is_summarizer(own):
+            return None
+        if not registry.is_plugin(name):
+            return own
+        from treemem.summarize.plugged import PluginSummarizer  # not before a plugin works
+
+        return PluginSummarizer(own)
     for summarizer in SUMMARIZERS:
         if summarizer is not EXTRACTIVE and summarizer.name.partition("/")[0] == name:
             return summarizer

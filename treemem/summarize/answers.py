@@ -82,13 +82,21 @@ class GradedAnswers:
             self._rejections.append(refused)
         for number, text in enumerate(offered, 1):
             unfinished = answer.stopped == "length" and number == len(offered)
-            outcome = self._graded(call, text, is_first=number == 1, unfinished=unfinished)
-            if isinstance(outcome, Rejection):
-                self._rejections.append(outcome)
-                continue
-            self._seen.add(text.casefold())
-            is_unproven = outcome.draft.grade == "unproven"
-            (self.unproven if is_unproven else self.passed).append(outcome)
+            self.add(call, text, is_first=number == 1, unfinished=unfinished)
+
+    def add(self, call: Call, text: str, *, is_first: bool, unfinished: bool = False) -> None:
+        """Adds a statement. unfinished: its end may be missing. Raises the checker's ModelError."""
+        outcome = self._graded(call, text, is_first=is_first, unfinished=unfinished)
+        if isinstance(outcome, Rejection):
+            self.refuse(outcome)
+            return
+        self._seen.add(text.casefold())
+        is_unproven = outcome.draft.grade == "unproven"
+        (self.unproven if is_unproven else self.passed).append(outcome)
+
+    def refuse(self, rejection: Rejection) -> None:
+        """Adds a statement that was refused elsewhere."""
+        self._rejections.append(rejection)
 
     def view(self, items: Sequence[Draft | ChildStatement], answers: Sequence[Generation]) -> View:
         """The view of these statements, unusable where too few of the model's passed. The unproven

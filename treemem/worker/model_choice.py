@@ -11,6 +11,7 @@ from treemem.errors import UsageError
 from treemem.models import embedders, rerankers, serving
 from treemem.models.catalog import MODEL_ROLES
 from treemem.models.own import registry
+from treemem.models.own.adapters import OwnChecker
 from treemem.models.own.registry import Answer, Embed, Embeddings
 from treemem.models.rerankers import Rerank
 from treemem.queue import jobs
@@ -37,6 +38,8 @@ def _try(role: str, setting: str) -> None:
     summarizer is not asked, since that may cost money. Raises ModelError."""
     if role == settings.EMBEDDER:
         embedders.opened(setting).embed_documents(["one", "two"])
+    elif role == settings.CHECKER:
+        OwnChecker(setting).score(["user: We ship on Friday."], "They ship on Friday.")
     elif role == settings.RERANKER:
         rerankers.opened(setting).rate("question", ["one", "two"])
 
@@ -62,6 +65,8 @@ def use(
         setting = backends.checked_chat(choice)
     else:
         setting = backends.checked_choice(role, choice)
+    if setting is not None and registry.is_plugin(setting):
+        _try(role, setting)
     warn_of_exposed_key(database, setting)
     with database.transaction():
         settings.put(database, role, setting)

@@ -12,7 +12,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from treemem.errors import ModelError
 from treemem.models.own import registry
@@ -36,7 +36,7 @@ class OwnEmbedder:
         registry.get("embedder", setting)
         self._setting = setting
         self._dimensions: int | None = None
-        self.name = registry.name_of(setting)
+        self.name = registry.identity_of("embedder", setting)
 
     @property
     def dimensions(self) -> int:
@@ -75,6 +75,20 @@ class OwnEmbedder:
         return _asked(self.name, lambda: [list(map(float, row)) for row in embed(texts)])
 
 
+class OwnChecker:
+    """A function from lines of a log, each "Speaker: words", and a note to how well they support
+    it, from 0 to 1."""
+
+    def __init__(self, setting: str) -> None:
+        registry.get("checker", setting)
+        self._setting = setting
+
+    def score(self, lines: Sequence[str], note: str) -> float:
+        """The function's score. Raises ModelError."""
+        model, name = registry.get("checker", self._setting), registry.name_of(self._setting)
+        return score_of(model, lines, note, name)
+
+
 class OwnReranker:
     """A function from a question and texts to a number for each."""
 
@@ -84,10 +98,7 @@ class OwnReranker:
 
     def rate(self, query: str, texts: Sequence[str]) -> list[float]:
         model, name = registry.get("reranker", self._setting), registry.name_of(self._setting)
-        ratings = _asked(name, lambda: [float(rating) for rating in model(query, list(texts))])
-        if len(ratings) != len(texts) or not all(map(math.isfinite, ratings)):
-            raise ModelError(f"{name} gave {len(ratings)} finite numbers for {len(texts)} texts.")
-        return ratings
+        return ratings_of(model, query, texts, name)
 
     def close(self) -> None:
         """The function belongs to the program."""
@@ -126,6 +137,22 @@ class OwnClient:
             text, tokens(None, sent), tokens(None, len(text)), time.monotonic() - began,
             "stop" if ends else "eos",
         )  # fmt: skip
+
+
+def score_of(model: Any, lines: Sequence[str], note: str, name: str) -> float:
+    """How well lines support a note, as a function says. Raises ModelError."""
+    found = _asked(name, lambda: float(model(list(lines), note)))
+    if not 0 <= found <= 1:
+        raise ModelError(f"{name} gave {found:g} for a note, which is not from 0 to 1.")
+    return found
+
+
+def ratings_of(model: Any, query: str, texts: Sequence[str], name: str) -> list[float]:
+    """What a function says of each text. Raises ModelError."""
+    ratings = _asked(name, lambda: [float(rating) for rating in model(query, list(texts))])
+    if len(ratings) != len(texts) or not all(map(math.isfinite, ratings)):
+        raise ModelError(f"{name} gave {len(ratings)} finite numbers for {len(texts)} texts.")
+    return ratings
 
 
 def _asked(name: str, request: Callable[[], Answer]) -> Answer:

@@ -1,18 +1,24 @@
-"""Keeps the models that a program passes as Python objects, by role and by the name of each.
+"""Finds models that are Python objects: those that a program passes, and those of plugins.
 
-A memory file stores the name alone, as the setting "python:NAME". The objects are those of this
-process; another one has to pass them again, and until then works without them.
+A memory file stores a name alone. "python:NAME" is an object of this process; another one has to
+pass it again, and until then works without it. "plugin:NAME" is one that an installed package has,
+see plugins.finding.
+
+Tested in tests/models/own/test_registry.py and tests/plugins/test_models.py.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
+from contextlib import suppress
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from treemem.errors import Hint, ModelError, UsageError
+from treemem.plugins import finding
+from treemem.plugins.finding import PluginError
 
-PREFIX = "python:"
+PREFIX, PLUGIN = "python:", "plugin:"
 NAME_CHARS_MAX = 80
 
 # A function from texts to a vector for each, of any length but the same for all; numpy
@@ -45,17 +51,46 @@ _ACCEPTED = {
     "reranker": "a function from a question and a list of texts to a list of numbers",
     "chat": "a function from the messages of a chat and a number of tokens to a text",
 }
+# What it takes of plugins.
+_ACCEPTED_PLUGINS = _ACCEPTED | {
+    "checker": "a function from lines and a note to a number from 0 to 1",
+}
 _objects: dict[tuple[str, str], Any] = {}
 _lock = threading.Lock()
 
 
 def is_own(setting: str | None) -> bool:
-    """Whether a setting names an object of a program's."""
-    return setting is not None and setting.startswith(PREFIX)
+    """Whether a setting names an object of a program's, or of a plugin."""
+    return setting is not None and setting.startswith((PREFIX, PLUGIN))
+
+
+def is_plugin(setting: str | None) -> bool:
+    """Whether a setting names a plugin."""
+    return setting is not None and setting.startswith(PLUGIN)
 
 
 def name_of(setting: str) -> str:
-    return setting.removeprefix(PREFIX)
+    return setting.removeprefix(PREFIX).removeprefix(PLUGIN)
+
+
+def identity_of(role: str, setting: str) -> str:
+    """The name under which what an object makes is stored: of a plugin, the attribute `name` of its
+    object if it has one, by which a new version of it can be told from the one before."""
+    own = getattr(find(role, setting), "name", None) if is_plugin(setting) else None
+    return own if isinstance(own, str) and own else name_of(setting)
+
+
+def plugin_setting(role: str, name: str, taken: Container[str] = ()) -> str | None:
+    """The setting that chooses a plugin; None if no package has one of this name. taken: names of
+    treemem's own. Raises ModelError for one that cannot be used."""
+    plugin = finding.find(role, name, taken)
+    if plugin is None:
+        return None
+    setting = f"{PLUGIN}{name}"
+    if plugin.problem is not None:
+        raise ModelError(finding.error_of(plugin, plugin.problem).message, recoverable=False)
+    get(role, setting)
+    return setting
 
 
 def register(role: str, model: object, name: str | None, test: Callable[[str], object]) -> str:
@@ -81,7 +116,12 @@ def register(role: str, model: object, name: str | None, test: Callable[[str], o
 
 
 def find(role: str, setting: str) -> Any | None:
-    """The object that a setting names; None if this process has not been given it."""
+    """The object that a setting names; None if this process has not been given it, or if its plugin
+    cannot be used."""
+    if is_plugin(setting):
+        with suppress(PluginError):
+            return of_plugin(role, name_of(setting))
+        return None
     with _lock:
         return _objects.get((role, setting))
 
@@ -96,12 +136,22 @@ def get(role: str, setting: str) -> Any:
 
 
 def missing(role: str, setting: str) -> str:
-    """Says that this process has not been given an object."""
+    """Says that this process has not been given an object, or what is wrong with a plugin."""
+    if is_plugin(setting):
+        try:
+            of_plugin(role, name_of(setting))
+        except PluginError as error:
+            return error.message.removesuffix(".")
     return f"The {role} {name_of(setting)} is a Python object that this process does not have"
 
 
 def hint(role: str, setting: str) -> Hint:
     """How to give it, or do without."""
+    if is_plugin(setting):
+        return Hint(
+            f'Install a package that has it, or choose another: memory.use_model("{role}", name)',
+            f"Install a package that has it, or choose another: treemem model use {role} NAME",
+        )
     return Hint(
         f'Pass it: memory.use_model("{role}", …, name={name_of(setting)!r})',
         f"Only the program that has it can use it; choose another: treemem model use {role} NAME",
@@ -116,6 +166,24 @@ def _fits(role: str, model: object) -> bool:
     if role == "summarizer":
         return callable(model) or is_summarizer(model)
     return role in ("reranker", "chat") and callable(model)
+
+
+def of_plugin(role: str, name: str) -> Any:
+    """The object of a plugin. Raises PluginError."""
+    plugin = finding.find(role, name)
+    if plugin is None:
+        raise PluginError(f"No package that is installed has the {role} {name}.")
+    return finding.loaded(plugin, lambda model: fits_plugin(role, model), accepted_plugin(role))
+
+
+def fits_plugin(role: str, model: object) -> bool:
+    """Whether an object of a plugin is what a role takes."""
+    return callable(model) if role == "checker" else _fits(role, model)
+
+
+def accepted_plugin(role: str) -> str:
+    """What a role takes of plugins."""
+    return _ACCEPTED_PLUGINS[role]
 
 
 def is_summarizer(model: object) -> bool:

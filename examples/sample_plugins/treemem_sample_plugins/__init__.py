@@ -1,0 +1,1 @@
+"""A plugin of each kind for treemem, to begin from."""

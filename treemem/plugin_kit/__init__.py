@@ -1,0 +1,1 @@
+"""Lists the plugins of installed packages, and tries whether one does what its role asks."""

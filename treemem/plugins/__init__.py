@@ -1,0 +1,1 @@
+"""Finds what other installed packages add to treemem: importers, and models of each role."""
