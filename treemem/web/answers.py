@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 import jinja2
 from markupsafe import Markup
@@ -104,7 +104,7 @@ def _environment() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters |= {
         "day": day, "moment": moment, "period": period, "short": short, "number": number,
-        "clip": clipped, "count": count_of, "for_page": for_page,
+        "clip": clipped, "count": count_of, "urlencode": in_address, "for_page": for_page,
         "plain_origin": plain_origin,
     }  # fmt: skip
     return environment
@@ -115,6 +115,18 @@ def _finalized(value: object) -> object:
     if isinstance(value, str) and not isinstance(value, Markup):
         return visible(value)
     return "" if value is None else value
+
+
+def in_address(text: object) -> str:
+    """A text as it stands in an address, whatever is in it.
+
+    Example:
+        >>> in_address("claude-code/1 2"), in_address("log/../x")
+        ('claude-code/1%202', 'log%2F..%2Fx')
+    """
+    # Subtle: browsers take the dots in "/../" for a way up.
+    is_way = any(way in f"/{text}/" for way in ("/./", "/../", "//"))
+    return quote(str(text), safe="" if is_way else "/")
 
 
 def moment(value: object) -> str:

@@ -89,6 +89,7 @@ class Page(Access):
     def __init__(self, app: Starlette, names: set[str], token: str) -> None:
         super().__init__(app, names, token, _cookie_of(names))
         self._state = app.state
+        self.routes = app.routes
 
     def stop(self) -> None:
         """Ends the streams of open pages, which a server that shuts down would wait for."""
