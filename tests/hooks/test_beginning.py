@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.hooks.conftest import OPEN, RULE, WriteLog
-from treemem import Memory, Message
+from treemem import LogFile, Memory, Message, Source
 from treemem.hooks import beginning
 from treemem.hooks.contract import CHARS_MAX
 from treemem.text.tokens import count_tokens
@@ -116,3 +116,16 @@ def test_what_another_agent_keeps_to_itself_is_not_told(home: Path, tmp_path: Pa
         assert "nurse/1" in beginning.context_of(theirs, home / "shop")
     with Memory.open(path, agent="claude-code") as mine:
         assert "nurse" not in beginning.context_of(mine, home / "shop")
+
+
+def test_the_agents_of_a_session_are_not_listed_as_sessions(home: Path, memory: Memory) -> None:
+    text = parts_of(beginning.context_of(memory, home / "shop"))["memory"]
+    assert text.count("- [source ") == 1
+    (session,) = memory.sources()
+    agent = Source("claude-code/x/agent-1", "claude-code", parent_id=session.source.id)
+    said = [Message(text=f"Looked at module {number}.", role="assistant") for number in range(9)]
+    memory.ingest_files(
+        [LogFile("x", data=b"x")], importer=lambda _: [session.source, agent, *said]
+    )
+    assert len(memory.sources()) == 2
+    assert parts_of(beginning.context_of(memory, home / "shop"))["memory"].count("- [source ") == 1

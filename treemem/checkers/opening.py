@@ -191,8 +191,7 @@ def checked_choice(choice: str | ServedModel) -> str | None:
     if registry.is_own(choice):
         registry.get("checker", choice)
         return choice
-    is_model = catalog.is_name(choice) and manifests.find(choice) is not None
-    if not is_model and (plugin := registry.plugin_setting("checker", choice, _taken())):
+    if plugin := registry.plugin_setting("checker", choice):
         return plugin
     model = manifests.installed(choice)
     if model.role == "embedder":
@@ -200,11 +199,6 @@ def checked_choice(choice: str | ServedModel) -> str | None:
             f"{choice!r} is an embedder, which cannot check notes: run `treemem model list`"
         )
     return choice
-
-
-def _taken() -> frozenset[str]:
-    """The names that no plugin may have."""
-    return frozenset((*(entry.name for entry in catalog.entries()), NONE, "summarizer"))
 
 
 def label(setting: str | None) -> str | None:

@@ -93,7 +93,8 @@ def _rules(memory: Memory, scope: Scope | None, folder: Path) -> list[RuleView]:
 def _lines(memory: Memory, scope: Scope) -> list[str]:
     digest = memory.digest(scope)
     open_points = memory.ledger(scope, kinds=["open"], limit=OPEN_MAX)
-    sources = [view for view in memory.sources(scope) if not view.is_trivial]
+    sources = [view for view in memory.sources(scope)
+               if not view.is_trivial and view.source.parent_id is None]  # fmt: skip
     parts = [
         ("", [digest.headline] if digest.headline else []),
         (_open_title(digest, open_points), map(texts.entry_line, open_points)),

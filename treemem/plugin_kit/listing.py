@@ -18,9 +18,7 @@ def taken(role: str) -> frozenset[str]:
         from treemem.importers import IMPORTERS
 
         return frozenset(importer.name for importer in IMPORTERS)
-    from treemem.summarize.backends import names_taken
-
-    return names_taken()
+    return registry.names_taken()
 
 
 def every() -> list[Plugin]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from treemem.checkers import opening
 from treemem.errors import UsageError
-from treemem.models import catalog, embedders
+from treemem.models import embedders
 from treemem.models.own import registry
 from treemem.models.own.adapters import OwnClient
 from treemem.reports import StepProgress
-from treemem.summarize import SUMMARIZERS, by_name, exam
+from treemem.summarize import by_name, exam
 from treemem.summarize.base import Client, NoClient, Summarizer
 from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.types import ServedModel
@@ -248,7 +248,7 @@ def checked_choice(role: str, choice: str | ServedModel) -> str | None:
         return choice
     if role == "summarizer" and by_name(choice) is not None:
         return choice
-    return plugin_choice(role, choice) or _check_installed(role, choice)
+    return registry.plugin_setting(role, choice) or _check_installed(role, choice)
 
 
 def checked_chat(choice: str | ServedModel) -> str | None:
@@ -260,23 +260,6 @@ def checked_chat(choice: str | ServedModel) -> str | None:
         registry.get("chat", choice)
         return choice
     return checked_choice("summarizer", choice) or "none"
-
-
-def plugin_choice(role: str, name: str) -> str | None:
-    """The setting of a plugin of this name; None if none has it, or an installed model has. Raises
-    ModelError for one that cannot be used."""
-    from treemem.models import manifests
-
-    if catalog.is_name(name) and manifests.find(name) is not None:
-        return None
-    return registry.plugin_setting(role, name, names_taken())
-
-
-def names_taken() -> frozenset[str]:
-    """The names of models that no plugin may have."""
-    entries = (entry.name for entry in catalog.entries())
-    own = (summarizer.name.partition("/")[0] for summarizer in SUMMARIZERS)
-    return frozenset((*entries, *own, *embedders.BUILT_IN, opening.NONE, "summarizer"))
 
 
 def _check_installed(role: str, name: str) -> str:

@@ -10,7 +10,7 @@ Tested in tests/models/own/test_registry.py and tests/plugins/test_models.py.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -80,17 +80,24 @@ def identity_of(role: str, setting: str) -> str:
     return own if isinstance(own, str) and own else name_of(setting)
 
 
-def plugin_setting(role: str, name: str, taken: Container[str] = ()) -> str | None:
-    """The setting that chooses a plugin; None if no package has one of this name. taken: names of
-    treemem's own. Raises ModelError for one that cannot be used."""
-    plugin = finding.find(role, name, taken)
-    if plugin is None:
+def names_taken() -> frozenset[str]:
+    """The names that mean a model of treemem's own, or none."""
+    from treemem.models import catalog, embedders
+
+    entries = (entry.name for entry in catalog.entries())
+    return frozenset((*entries, *embedders.BUILT_IN, "none", "summarizer", "extractive"))
+
+
+def plugin_setting(role: str, name: str) -> str | None:
+    """The setting that chooses a plugin; None if no package has one of this name, or an installed
+    model has it. Raises ModelError for a plugin that cannot be used."""
+    from treemem.models import catalog, manifests
+
+    is_model = catalog.is_name(name) and manifests.find(name) is not None
+    if is_model or finding.find(role, name) is None:
         return None
-    setting = f"{PLUGIN}{name}"
-    if plugin.problem is not None:
-        raise ModelError(finding.error_of(plugin, plugin.problem).message, recoverable=False)
-    get(role, setting)
-    return setting
+    get(role, f"{PLUGIN}{name}")
+    return f"{PLUGIN}{name}"
 
 
 def register(role: str, model: object, name: str | None, test: Callable[[str], object]) -> str:
@@ -170,7 +177,7 @@ def _fits(role: str, model: object) -> bool:
 
 def of_plugin(role: str, name: str) -> Any:
     """The object of a plugin. Raises PluginError."""
-    plugin = finding.find(role, name)
+    plugin = finding.find(role, name, names_taken())
     if plugin is None:
         raise PluginError(f"No package that is installed has the {role} {name}.")
     return finding.loaded(plugin, lambda model: fits_plugin(role, model), accepted_plugin(role))
