@@ -114,3 +114,10 @@ def _about(text: str) -> str | None:
     from treemem_cli.render import shorten
 
     return shorten(text, _ABOUT_CHARS_MAX) or None
+
+
+def settings(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Completes the name of a setting."""
+    from treemem_cli.upkeep.config import NAMES
+
+    return _beginning(NAMES, incomplete)

@@ -57,6 +57,7 @@ COMMANDS = {
     "scrub": ("upkeep.scrub", "Remove secrets from stored data."),
     "model": ("models.model", "Download models and choose which to use."),
     "plugins": ("models.plugins", "List the importers and models of other packages."),
+    "config": ("upkeep.config", "Show where files and settings are, and change settings."),
     "path": ("upkeep.path", "Print the path of the memory file."),
     "doctor": ("upkeep.doctor", "Check that the memory file is intact."),
     "help": ("upkeep.help", "Show the help of a command."),

@@ -32,8 +32,7 @@ MEANINGS: tuple[tuple[str, dict[str, str]], ...] = (
     ("compact compress shrink", {}),
     ("pull download install", {"": "To download a model: treemem model pull."}),
     ("version", {"": "To print the version: treemem --version."}),
-    ("config configure settings set", {"": "Settings are made where they belong: treemem model "
-        "use, treemem redact pii, and TREEMEM_DB. Those in use: treemem status."}),
+    ("config configure configuration settings setting set preferences options", {}),
     ("list ls", {"ledger": "To list entries: treemem ledger rules, decisions, open, errors "
                             "or facts.",
                  "": "To list what is stored: treemem source list. Others: treemem topic list, "

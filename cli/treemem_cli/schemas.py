@@ -24,6 +24,7 @@ from treemem.plugins.finding import Plugin
 from treemem_cli import forms
 from treemem_cli.hooks.views import HooksStatus
 from treemem_cli.live import views
+from treemem_cli.upkeep.config import SettingView
 
 Schema = dict[str, Any]
 
@@ -196,6 +197,8 @@ def outputs() -> dict[str, Any]:
         "model pull": get_type_hints(pulling.pull)["return"],
         "model check": Union[treemem.ExamResult, treemem.Calibration],  # noqa: UP007
         "plugins": list[Plugin],
+        "config": list[SettingView],
+        "config get": SettingView,
         "path": dict[str, str],
         "doctor": Diagnosed,
     }

@@ -337,7 +337,7 @@ def test_a_text_named_as_the_memory_file_is_said_to_be_none(tmp_path: Path) -> N
     [
         (("ledger", "list"), "treemem ledger rules, decisions, open, errors or facts"),
         (("version",), "treemem --version"),
-        (("config",), "treemem model use"),
+        (("settings",), "Did you mean 'config'?"),
         (("ingest", "--format", "whatsap", "README.md"), "Did you mean 'whatsapp'?"),
     ],
 )

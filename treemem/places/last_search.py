@@ -46,7 +46,7 @@ def remember(memory: Path, hits: Iterable[Hit]) -> None:
         try:
             descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as file:
-                json.dump(list(hits), file)
+                json.dump([hit if hit.file else hit[:-1] for hit in hits], file)
             new.replace(path)
         except OSError:
             new.unlink(missing_ok=True)

@@ -58,7 +58,7 @@ def serve_command(
     import webbrowser
 
     require_packages()
-    from treemem.serving import guard, listening
+    from treemem.serving import guard, listening, running
     from treemem.web.app import address_of, make_app
 
     token, _ = guard.token_of(token_env, os.environ)
@@ -78,7 +78,8 @@ def serve_command(
         if opens or (opens is None and sys.stdout.isatty()):
             webbrowser.open(address)
 
-    with listener:
+    own = f"http://{listening.name_of(listener)}"
+    with listener, running.announced(path, own):
         idle_seconds = None if idle_minutes is None else idle_minutes * 60
         listening.serve(app, listener, started, app.stop, idle_seconds)
 

@@ -1,0 +1,74 @@
+"""Says where the page of a memory file is served, to other programs of the same user.
+
+A file in the user's runtime folder has the address and the process, never the token: whoever opens
+the address without having been let in is refused.
+
+Tested in tests/cli/content/test_page.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import socket
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+# Seconds that a server of this machine gets to answer.
+ANSWER_SECONDS = 1.0
+
+
+@contextlib.contextmanager
+def announced(memory: Path, address: str) -> Iterator[None]:
+    """Within the block, found() gives the address for this memory file."""
+    path = _path(memory)
+    new = path.with_name(f"{path.name}.{os.getpid()}")
+    with contextlib.suppress(OSError):  # the page works without
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            json.dump({"address": address, "pid": os.getpid()}, file)
+        new.replace(path)
+    try:
+        yield
+    finally:
+        if _read(path) == (address, os.getpid()):  # not that of a later server
+            path.unlink(missing_ok=True)
+
+
+def found(memory: Path) -> str | None:
+    """The address of the page that is served for a memory file, such as "http://127.0.0.1:8642";
+    None if there is none, or if nobody answers there any more."""
+    entry = _read(_path(memory))
+    if entry is None:
+        return None
+    place = urlsplit(entry[0])
+    try:
+        with socket.create_connection((place.hostname or "", place.port or 0), ANSWER_SECONDS):
+            return entry[0]
+    except (OSError, ValueError):
+        return None
+
+
+def _path(memory: Path) -> Path:
+    import platformdirs
+
+    name = hashlib.sha256(os.fsencode(memory.resolve())).hexdigest()[:16]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about a folder that it does not use
+        folder = Path(platformdirs.user_runtime_dir("treemem"))
+    return folder / f"page-{name}.json"
+
+
+def _read(path: Path) -> tuple[str, int] | None:
+    try:
+        entry = json.loads(path.read_text())
+        address, pid = entry["address"], entry["pid"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    is_http = isinstance(address, str) and address.startswith("http://") and address.isprintable()
+    return (address, pid) if is_http and isinstance(pid, int) else None
