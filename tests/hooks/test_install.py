@@ -71,7 +71,7 @@ def test_install_shows_what_changes_and_uninstall_undoes_it(home: Path) -> None:
 
 
 def test_each_scope_has_its_file(home: Path) -> None:
-    assert "for others" in output_of("install", "--scope", "project", "--yes")
+    assert "names Python on this machine" in output_of("install", "--scope", "project", "--yes")
     output_of("install", "--scope", "local", "--yes")
     states = json.loads(output_of("status", "--json"))["settings"]
     assert [bool(state["commands"]) for state in states] == [False, True, True]

@@ -47,7 +47,7 @@ def add(run: Run) -> None:
     line = json.dumps(values).encode() + b"\n"
     file = path()
     with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileNotFoundError):
             if file.stat().st_size > BYTES_MAX:
                 file.replace(file.with_suffix(".old.jsonl"))

@@ -1,6 +1,6 @@
 """treemem hooks: what Claude Code calls, its place in the settings, and how it went.
 
-Tested in tests/hooks/test_install.py and tests/hooks/test_commands.py.
+Tested in tests/hooks/test_install.py.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def install_command(
         return
     then = "Sessions that begin from now on have it."
     if scope == "project":
-        then += " It names Python on this machine: for others it does nothing."
+        then += " It names Python on this machine; where that is missing, each session says so."
     make_change(settings.added(_path(scope), groups), already="the hooks", then=then, yes=yes)
 
 
