@@ -124,9 +124,11 @@ $(INTEGRATIONS)/.done: pyproject.toml
 	  --editable '.[langgraph,llama-index,openai-agents,llm]' --group integrations
 	@touch $@
 
+# Frameworks leave event loops open, which Python tells of whenever it collects them.
 test-integrations: $(INTEGRATIONS)/.done  ## Test the integrations of frameworks with the real ones
 	$(INTEGRATIONS)/bin/python -m pytest -n auto -q tests/integrations tests/test_docs.py \
-	  -k 'integrations and not link and not snippets'
+	  -k 'integrations and not link and not snippets' -W ignore::ResourceWarning \
+	  -W ignore::pytest.PytestUnraisableExceptionWarning
 	$(INTEGRATIONS)/bin/mypy treemem/integrations
 
 # The quick, model-free heart of the suite; the whole of it runs under the interpreter of .venv.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 from typing import Any
 
 import pytest
 
 pytest.importorskip("llama_index.core", reason="needs the extra llama-index")
 
+from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import (
     AudioBlock,
     ChatMessage,
@@ -18,10 +20,12 @@ from llama_index.core.base.llms.types import (
     TextBlock,
     ToolCallBlock,
 )
-from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.chat_engine import CondensePlusContextChatEngine, SimpleChatEngine
 from llama_index.core.llms import MockLLM
+from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.memory import Memory as OwnMemory
 from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.workflow import Context
 
 from tests.helpers.logs import prose
 from tests.helpers.secret_samples import ALNUM
@@ -183,6 +187,44 @@ def test_secrets_are_not_stored(memory: Memory) -> None:
     assert TOKEN not in str(chat.get()) + str(chat.get_all())
     beside = memory.path.parent.glob(f"{memory.path.name}*")
     assert all(TOKEN.encode() not in file.read_bytes() for file in beside)
+
+
+def test_an_engine_may_ask_before_anything_is_said(memory: Memory) -> None:
+    fill(memory)
+    chat = TreememMemory(memory)
+    assert chat.get() == chat.get("What about the pump?") == []
+    engine = CondensePlusContextChatEngine.from_defaults(
+        TreememRetriever(memory), llm=MockLLM(), memory=chat
+    )
+    assert "tank seven" in str(engine.chat("Which pump lost pressure?"))
+    engine.chat("And why?")
+    assert [one.content for one in engine.chat_history][::2] == [
+        "Which pump lost pressure?", "And why?",
+    ]  # fmt: skip
+    engine.reset()
+    assert engine.chat_history == []
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the framework's own code
+def test_an_agent_calls_tools_and_its_stored_context_goes_on(memory: Memory) -> None:
+    def read_tanks() -> str:
+        """Reads the tanks."""
+        return "Tank seven is at 3 bar."
+
+    agent = FunctionAgent(tools=[read_tanks], llm=MockFunctionCallingLLM())
+
+    async def run() -> None:
+        context = Context(agent)
+        await agent.run("Read the tanks.", ctx=context, memory=TreememMemory(memory))
+        stored = json.loads(json.dumps(context.to_dict()))
+        await agent.run("Once more.", ctx=Context.from_dict(agent, stored))
+
+    asyncio.run(run())
+    turns = TreememMemory(memory).get_all()
+    roles = [one.role.value for one in turns]
+    assert roles == ["user", "assistant", "tool", "assistant", "user", "assistant"]
+    assert turns[4].content == "Once more."
+    assert "3 bar" in memory.search("what does tank seven have?").text
 
 
 def test_it_is_restored_from_what_llama_index_stores_of_it(memory: Memory) -> None:

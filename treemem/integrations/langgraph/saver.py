@@ -12,7 +12,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -43,7 +43,7 @@ THREADS_MAX = 200
 # Within the class, list is the method that lists checkpoints.
 _Pending = list[PendingWrite]
 _Said = tuple[str, BaseMessage]
-_DELTA_COUNTERS = "counters_since_delta_snapshot"
+_DELTA_COUNTERS: Final = "counters_since_delta_snapshot"
 
 
 class _Place(NamedTuple):
