@@ -6,6 +6,7 @@ Tested in tests/assistant/test_asking.py.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,8 @@ class AskMethods(SessionMethods):
         that answer best, word for word. model: False asks none. budget_tokens: of the messages that
         are read. The others: as in search. Raises UsageError, and NotFoundError.
         """
-        from treemem.assistant import asking
+        from treemem.assistant import asking, knowing, statements
+        from treemem.assistant.statements import Limits
 
         if not any(map(str.isalnum, question)):
             raise UsageError(f"There is no word to search for in {question!r}.")
@@ -62,6 +64,11 @@ class AskMethods(SessionMethods):
             include=include, project=project, exclude=exclude, zone=zone, order="score",
         )  # fmt: skip
         found = asking.found_for(self._database, question, result, moment)
+        limits = Limits(scope or Scope.everything(), *(
+            (since, until) if since or until else knowing.time_named(question, moment)
+        ))  # fmt: skip
+        stated = statements.stated(self, found.asked, limits, found.total)
+        found = replace(found, stated=tuple(stated))
         if not model:
             return asking.extracted(found)
         return asking.answered(self._database, found, self._chat)

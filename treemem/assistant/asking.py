@@ -6,7 +6,7 @@ Tested in tests/assistant/test_asking.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -30,17 +30,24 @@ if TYPE_CHECKING:
 NEAREST_MAX, QUOTE_CHARS = 2, 400
 # In fewer messages than this, how rare a word is says little.
 TOTAL_MIN = 500
+# What is said where the ledger has nothing of a kind.
+NOTHING: Mapping[str, str] = {
+    "decisions": "No decision that holds is known.", "open": "No open point is known.",
+    "rules": "No rule that holds is known.",
+}  # fmt: skip
 _TOTAL = "SELECT max(seq) FROM message"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A question with what a search found for it. total: how many messages are stored."""
+    """A question with what a search found for it. total: how many messages are stored. stated:
+    the statements that answer a broad one."""
 
     question: str
     asked: Asked
     result: SearchResult
     total: int
+    stated: tuple[Quote, ...] = ()
 
     @property
     def passages(self) -> tuple[Passage, ...]:
@@ -49,6 +56,10 @@ class Found:
     @property
     def reason(self) -> str:
         """Why nothing that was found answers, in a sentence; "" if something may."""
+        if self.stated:
+            return ""
+        if self.asked.kind in NOTHING and not self.asked.stems:
+            return NOTHING[self.asked.kind]
         nothing = next((one for one in self.result.missing if one.startswith("Nothing ")), "")
         return nothing or knowing.missing(self.asked, _messages(self.passages), self.total)
 
@@ -67,12 +78,14 @@ def _messages(passages: Sequence[Passage]) -> list[Message]:
 
 def extracted(found: Found) -> Reply:
     """The sentences that answer best, or if nothing does those that come nearest."""
-    quotes = extract.quotes(found.question, found.asked, found.passages, found.total)
+    quotes = list(found.stated) or extract.quotes(
+        found.question, found.asked, found.passages, found.total
+    )
     reason = found.reason
     if not quotes and not reason:
         reason = "What was found has no sentence that could answer."
     if reason:
-        quotes = quotes[:NEAREST_MAX]
+        quotes = [quote for quote in quotes if quote.share][:NEAREST_MAX]
     citations = _Citations()
     sentences = [
         ReplySentence(quote.text, "verbatim", (citations.of_quote(quote),)) for quote in quotes

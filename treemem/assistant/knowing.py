@@ -22,17 +22,18 @@ from treemem.verify.words import IRREGULAR
 
 # The share of a question's words, weighted by rarity, that one message must have, and of few words:
 # one of two is often about something else. Measured: 90 of 100 questions with an answer in a chat
-# have such a message, and 13 of 100 that are about another one.
+# have such a message, and 12 of 100 that are about another one.
 SHARE_MIN = 0.35
 SHARES_OF_FEW = {2: 0.45, 3: 0.4}
 # The share of the best such share that the messages of the only person must have whom the question
 # names.
-PERSON_SHARE_MIN = 0.6
+PERSON_SHARE_MIN = 0.75
 # Words that ask, and say nothing of what is asked about.
 _ASKING = (
     "kind type sort likely according recent recently current currently mention mentioned "
     "tell told say said ever name during many much long often happen happened please know "
-    "remember exactly specific particular describe explain possibly probably"
+    "remember exactly specific particular describe explain possibly probably "
+    "he him his she her hers himself herself themselves myself yourself"
 )
 # Characters of the words that an explanation names.
 WORDS_CHARS = 80
@@ -76,6 +77,12 @@ def read(question: str, speakers: Iterable[str], now: datetime) -> Asked:
     return Asked(kind, tuple(kept), people, tuple(word.strip(".,;:!?\"'()") for word in words))
 
 
+def time_named(question: str, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """The time that a question names, as limits of a search; (None, None) for none."""
+    when = date_filter.find(question, now)
+    return (None, None) if when is None else (when.since, when.until)
+
+
 @cache
 def _asking() -> frozenset[str]:
     return frozenset(bm25.stems(_ASKING))
@@ -98,12 +105,20 @@ def missing(asked: Asked, messages: Sequence[Message], total: int) -> str:
     if len(asked.people) == 1:
         (person,) = asked.people
         own = [
-            share for share, message in zip(shares, messages, strict=True)
-            if message.author == person
+            max(share, _replied(messages, shares, at)) for at, share in enumerate(shares)
+            if messages[at].author == person
         ]  # fmt: skip
         if max(own, default=0.0) < PERSON_SHARE_MIN * best:
             return f"What was found about {_words(asked)} was not said by {person}."
     return ""
+
+
+def _replied(messages: Sequence[Message], shares: Sequence[float], at: int) -> float:
+    """The share of the question of somebody else right before a message, which it answers."""
+    before = messages[at - 1] if at else None
+    if before is None or before.author == messages[at].author:
+        return 0.0
+    return shares[at - 1] if before.text.rstrip().endswith("?") else 0.0
 
 
 def shares_of(asked: Asked, texts: Sequence[str], total: int) -> list[float]:
