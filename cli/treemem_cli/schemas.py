@@ -9,24 +9,25 @@ from __future__ import annotations
 
 import json
 import sys
-import types
-import typing
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, make_dataclass
-from datetime import datetime
-from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, fields, make_dataclass
+from typing import Any, Union, get_type_hints
 
 import treemem
 from treemem import model_api
+from treemem.forms.schemas import (
+    Schema,
+    SourceShown,
+    TopicShown,
+    UsageShown,
+    hints_of,
+)
+from treemem.forms.schemas import schema as schema_in
 from treemem.models import pulling
 from treemem.plugins.finding import Plugin
 from treemem_cli import forms
 from treemem_cli.hooks.views import HooksStatus
 from treemem_cli.live import views
 from treemem_cli.upkeep.config import SettingView
-
-Schema = dict[str, Any]
 
 _HEADING = """# JSON output
 
@@ -37,7 +38,7 @@ says that there is one. Every field is always there; one without a value is `nul
 may be added in any version.
 
 `search --json` and `tree --json` are small; `--full` adds the words of whole messages, and whole
-nodes. `treemem_cli.schemas.schema_of(treemem_cli.schemas.outputs()["search"])` is the JSON Schema
+nodes. `treemem.forms.schemas.schema_of(treemem_cli.schemas.outputs()["search"])` is the JSON Schema
 of a command.
 
 A type that ends in `[]` is a list, and one with a `?` may be `null`. Below each type is what its
@@ -84,34 +85,6 @@ class Ingested:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceShown:
-    """A source. messages: all of them, word for word, with --messages; else empty."""
-
-    source: treemem.SourceView
-    digest: treemem.Digest
-    tree: treemem.Tree
-    messages: list[treemem.Message]
-
-
-@dataclass(frozen=True, slots=True)
-class TopicShown:
-    """A topic. titles: of its sources, by id."""
-
-    topic: treemem.TopicView
-    titles: dict[str, str]
-    digest: treemem.Digest
-
-
-@dataclass(frozen=True, slots=True)
-class UsageShown:
-    """What model calls have cost. by: the kind of key of the rows."""
-
-    by: str
-    rows: list[treemem.UsageRow]
-    total: treemem.UsageRow
-
-
-@dataclass(frozen=True, slots=True)
 class Pruned:
     """The embedder whose vectors were deleted."""
 
@@ -132,17 +105,11 @@ def _planned() -> type:
     sums = {"jobs": int, "calls": int, "jobs_per_leaf": float | None,
             "windows_per_leaf": float | None, "tokens_per_token": float | None,
             "seconds": float | None}  # fmt: skip
-    own = _hints(treemem.Plan)
+    own = hints_of(treemem.Plan)
     named = [(field.name, own[field.name]) for field in fields(treemem.Plan)]
     planned = make_dataclass("Planned", [*named, *sums.items()])
     planned.__doc__ = treemem.Plan.__doc__
     return planned
-
-
-def _hints(kind: type) -> dict[str, Any]:
-    """The types of a dataclass's fields. Its module may import them for type checkers alone."""
-    public = {name: getattr(treemem, name) for name in treemem.__all__}
-    return get_type_hints(kind, localns=public | {"Path": Path, "datetime": datetime})
 
 
 def outputs() -> dict[str, Any]:
@@ -172,7 +139,8 @@ def outputs() -> dict[str, Any]:
             entries,
         ),
         **dict.fromkeys(
-            (f"ledger {verb}" for verb in ("show", "close", "reopen", "drop")), treemem.Entry
+            (f"ledger {verb}" for verb in ("show", "close", "reopen", "drop", "restore")),
+            treemem.Entry,
         ),
         **dict.fromkeys(
             (f"topic {verb}" for verb in ("list", "rename", "pin", "merge", "unmerge", "rebuild")),
@@ -220,62 +188,12 @@ def _of_sessions() -> dict[str, Any]:
     }
 
 
-def schema_of(kind: Any) -> Schema:
-    """The JSON Schema of a type, with those that it names in $defs."""
-    found: dict[str, Schema] = {}
-    schema = _schema(kind, found)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "$defs": found}
-
-
-def _schema(kind: Any, found: dict[str, Schema]) -> Schema:
-    simple = {str: "string", int: "integer", float: "number", bool: "boolean", Path: "string",
-              datetime: "string", type(None): "null", None: "null"}  # fmt: skip
-    if kind in simple:
-        return {"type": simple[kind]}
-    if kind is Any or kind is object:
-        return {}
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Literal:
-        return {"enum": list(arguments)}
-    if origin in (Union, types.UnionType):
-        return {"anyOf": [_schema(one, found) for one in arguments]}
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return {"type": "object", "additionalProperties": _schema(arguments[1], found)}
-    if origin in (tuple, list, set, frozenset) or (
-        isinstance(origin, type) and issubclass(origin, typing.Collection)
-    ):
-        items = [one for one in arguments if one is not Ellipsis]
-        if origin is tuple and Ellipsis not in arguments:
-            return {"type": "array", "prefixItems": [_schema(one, found) for one in items]}
-        return {"type": "array", "items": _schema(items[0], found)}
-    return _object(kind, found)
-
-
-def _object(kind: Any, found: dict[str, Schema]) -> Schema:
-    """The schema of a dataclass, or of its form, as a reference to $defs."""
-    form: Any = forms.FORMS.get(kind, kind)
-    if not (isinstance(form, type) and is_dataclass(form)):
-        raise TypeError(f"{form} has no schema")
-    name = kind.__name__
-    if name not in found:
-        found[name] = {}  # a type may contain itself
-        hints = _hints(form)
-        found[name] = {
-            "type": "object",
-            "description": " ".join((form.__doc__ or "").split()),
-            "properties": {field.name: _schema(hints[field.name], found) for field in fields(form)},
-            "required": [field.name for field in fields(form)],
-            "additionalProperties": False,
-        }
-    return {"$ref": f"#/$defs/{name}"}
-
-
 def markdown() -> str:
     """The page: the type that each command prints, and the fields of each type."""
     types_: dict[str, Schema] = {}
     rows = []
     for command, kind in outputs().items():
-        schema = _schema(kind, types_)
+        schema = schema_in(kind, types_)
         rows.append(f"| `{command}` | {_words(schema)} |")
     parts = [_HEADING, "| command | prints |\n|---|---|\n" + "\n".join(rows) + "\n"]
     for name in sorted(types_):

@@ -14,6 +14,7 @@ import pytest
 from tests.helpers import themes
 from tests.helpers.command_line import run, run_json
 from treemem import Memory, Message
+from treemem.forms.schemas import schema_of
 from treemem_cli import forms, schemas
 from treemem_cli.main import COMMANDS, cli
 
@@ -44,7 +45,7 @@ def test_every_command_with_json_has_a_schema() -> None:
 
 @pytest.mark.parametrize("name", sorted(schemas.outputs()))
 def test_a_schema_is_a_json_schema(name: str) -> None:
-    schema = schemas.schema_of(schemas.outputs()[name])
+    schema = schema_of(schemas.outputs()[name])
     jsonschema.Draft202012Validator.check_schema(schema)
     assert all(kind["description"] for kind in schema["$defs"].values())
 
@@ -111,6 +112,7 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         "rule restore": [[ids("rule", "list")[0]]],
         "ledger show": [[entries[0]]], "ledger close": [[entries[0]]],
         "ledger reopen": [[entries[0]]], "ledger drop": [[entries[0]]],
+        "ledger restore": [[entries[0]]],
         "topic rename": [[topics[0], "The garden"]], "topic pin": [[topics[0]]],
         "topic merge": [[topics[0], topics[1], "--yes"]], "topic show": [[topics[0]]],
         "topic unmerge": [[topics[1]]],
@@ -127,7 +129,7 @@ def test_a_command_prints_what_its_schema_says(path: Path, name: str, tmp_path: 
     with Memory.open(path):  # its -wal file is merged
         pass
     copy.write_bytes(path.read_bytes())
-    validator = jsonschema.Draft202012Validator(schemas.schema_of(schemas.outputs()[name]))
+    validator = jsonschema.Draft202012Validator(schema_of(schemas.outputs()[name]))
     for line in arguments(copy, name):
         result = run("--db", str(copy), *name.split(), *line, "--json")
         assert result.exit_code == 0, result.output
@@ -137,7 +139,7 @@ def test_a_command_prints_what_its_schema_says(path: Path, name: str, tmp_path: 
 
 def test_watch_prints_what_its_schema_says(tmp_path: Path) -> None:
     result = run("--db", str(tmp_path / "new.sqlite3"), "watch", "--once", DEMO, "--json")
-    validator = jsonschema.Draft202012Validator(schemas.schema_of(forms.WatchLine))
+    validator = jsonschema.Draft202012Validator(schema_of(forms.WatchLine))
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     assert [line["event"] for line in lines][:2] == ["watching", "read"]
     for line in lines:

@@ -99,6 +99,15 @@ class BrowseMethods(Bounded):
         with self._database.reading():
             return self._limited(browse.expand(self._database, node_id, page))
 
+    def root_id(self, scope: Scope) -> str | None:
+        """Returns the id of the root of the tree of a scope; None while it has none. A filter must
+        admit one source. expand() goes down from it."""
+        from treemem.digest import scopes
+        from treemem.tree import browse
+
+        with self._database.reading():
+            return browse.root_id(self._database, scopes.with_tree(self._database, scope))
+
     def days(
         self,
         scope: Scope | None = None,

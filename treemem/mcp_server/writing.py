@@ -20,15 +20,10 @@ from treemem.memory import Memory
 from treemem.origins.spans import origin_of_words
 from treemem.reports import count_of
 from treemem.serving.opening import OpenMemory
-from treemem.types import Message, Origin
+from treemem.serving.reported import MESSAGES_MAX, TEXT_CHARS, WORK_SECONDS, message_of
 
 # The beginning of the ids of sources that assistants write, so that none is that of a log.
 SOURCE_PREFIX = "mcp/"
-# The most characters of a message, and messages of a call.
-TEXT_CHARS, MESSAGES_MAX = 100_000, 200
-# The most seconds that a call spends on leaves and the ledger; what is left waits for `work`.
-WORK_SECONDS = 2.0
-_ORIGINS: dict[str, Origin] = {"assistant": "assistant", "user": "agent"}
 
 Text = Annotated[str, Field(min_length=1, max_length=TEXT_CHARS)]
 
@@ -71,10 +66,7 @@ class WriteTools:
             raise UsageError("remember takes either text or messages.")
         said = messages or [Said(role="assistant", text=text or "")]
         now = datetime.now().astimezone()
-        stored = [
-            Message(one.role, one.text, sent_at=one.sent_at or now, origin=_ORIGINS[one.role])
-            for one in said
-        ]
+        stored = [message_of(one.role, one.text, one.sent_at or now.isoformat()) for one in said]
         source_id = source if source.startswith(SOURCE_PREFIX) else SOURCE_PREFIX + source
 
         def append(memory: Memory) -> list[str]:

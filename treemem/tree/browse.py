@@ -143,6 +143,15 @@ def _row_of(database: Database, node_seq: int) -> Row:
 # -- trees -----------------------------------------------------------------------------
 
 
+def root_id(database: Database, scope: Scope) -> str | None:
+    """The id of the root of the tree of a scope; None for an empty tree."""
+    kind = "global" if scope.kind == "everything" else scope.kind
+    tree_row = builder.find_tree(database, kind, scope.key or "")
+    if tree_row is None or tree_row.root_seq is None:
+        return None
+    return str(_row_of(database, tree_row.root_seq)[1])
+
+
 def tree(database: Database, scope: Scope, *, cite: bool) -> Tree:
     """The tree of a scope, with its nodes from the root down. root_id is None for an empty tree."""
     kind = "global" if scope.kind == "everything" else scope.kind

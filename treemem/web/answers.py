@@ -80,7 +80,7 @@ def answer_error(request: Request, error: Exception) -> Response:
         status, words, headers = error.status_code, error.detail, error.headers
     elif isinstance(error, TreememError):
         status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-        words = for_page(str(error))
+        words = error.for_shell()
     if wants_json(request):
         return JSONResponse({"error": words}, status, headers)
     response = page(request, "error.html", status, words=words, code=status)

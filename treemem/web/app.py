@@ -22,6 +22,7 @@ from treemem.serving.opening import OpenMemory
 from treemem.web import events
 from treemem.web.access import PARAMETER, Access
 from treemem.web.answers import answer_error
+from treemem.web.api import answering
 from treemem.web.events import Changes
 from treemem.web.pages import (
     ledger,
@@ -59,6 +60,7 @@ def make_app(
         *ledger.ROUTES,
         *rules.ROUTES,
         *sources.ROUTES,
+        *answering.ROUTES,
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
     memory = OpenMemory(open_memory)

@@ -83,7 +83,8 @@ def compact_command(
       treemem compact session.jsonl --window 32000 --report
     """
     from treemem import compact_log
-    from treemem_cli.forms import CompactedForm, json_text
+    from treemem.forms.values import CompactedForm
+    from treemem_cli.forms import json_text
 
     is_report = report or as_json
     target = _target(file, output, in_place=in_place, is_report=is_report)

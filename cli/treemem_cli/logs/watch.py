@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treemem.forms.values import json_value
 from treemem_cli import completion
 from treemem_cli.context import note, open_memory
-from treemem_cli.forms import WatchLine, json_value
+from treemem_cli.forms import WatchLine
 from treemem_cli.models.work_report import print_work_report
 from treemem_cli.parameters import (
     Duration,

@@ -14,6 +14,7 @@ import pytest
 from tests.helpers.command_line import run, run_json
 from tests.helpers.logs import ClaudeSession, prose
 from treemem import default_database_path
+from treemem.forms.schemas import schema_of
 from treemem_cli import schemas
 
 
@@ -50,7 +51,7 @@ def test_the_report_says_what_went_where_and_writes_nothing(log: Path) -> None:
     assert "The summary:\n  This session is being continued" in printed
     assert sorted(log.parent.iterdir()) == before
     report = run_json("compact", str(log), "--window", "4000")
-    jsonschema.validate(report, schemas.schema_of(schemas.outputs()["compact"]))
+    jsonschema.validate(report, schema_of(schemas.outputs()["compact"]))
     assert report["verbatim"] + report["trimmed"] + report["summarized"] == report["messages"] == 60
     assert report["rungs"][-1]["tokens"] == report["tokens_after"]
     assert report["file"] is None

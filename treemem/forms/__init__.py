@@ -1,0 +1,1 @@
+"""Says what results are in JSON: values.py their values, schemas.py their types."""
