@@ -11,7 +11,7 @@ import pytest
 from tests.helpers.browser import opened
 from tests.helpers.web_server import Served, serving
 from treemem import Memory, Message
-from treemem.web.pages.ledger import PAGE_ENTRIES, excerpt_of
+from treemem.web.pages.ledger import MESSAGE_CHARS, PAGE_ENTRIES, excerpt_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -125,7 +125,7 @@ def test_an_entry_says_who_when_where_why_and_what_ended_it(served: Served) -> N
     rule = an_entry(served, "constraint", "silently discard a ticket")
     with served.client() as client:
         page = client.get(f"/ledger/{rule[:8]}").text
-    assert "<mark>We must never silently discard a ticket again.</mark>" in page
+    assert 'data-of="0">We must never silently discard a ticket again.</span>' in page
     assert '<span class="kind">rule</span>' in page
     assert "a person&#39;s words" in page
     assert 'href="/message/' in page
@@ -145,7 +145,7 @@ def test_a_later_statement_that_ended_an_entry_is_shown(tmp_path: Path) -> None:
     with serving(path) as served, served.client() as client:
         page = client.get(f"/ledger/{rule.id}").text
         assert "Taken back by" in page
-        assert "<mark>You no longer need to answer me in German.</mark>" in page
+        assert 'data-of="0">You no longer need to answer me in German.</span>' in page
         changed = client.post(f"/ledger/{rule.id}", data={"do": "reopen", "back": "entry"})
     assert "Reopened" in changed.text
     assert str(changed.url).partition("?")[0].endswith(f"/ledger/{rule.id}")
@@ -198,7 +198,11 @@ def test_hostile_words_are_words_and_it_fits_a_phone(long_ledger: Path, browser:
                 assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_sentence_is_found_in_its_message_whatever_its_breaks() -> None:
-    message = Message(text="First. " * 200 + "We take\n  the bus. Then more.")
-    assert ("We take\n  the bus.", True) in excerpt_of(message, "We take the bus.")
-    assert ("take", True) in excerpt_of(message, "takes")
+def test_a_long_message_is_shown_around_what_it_says() -> None:
+    message = Message(text="First. " * 900 + "We take\n  the bus. Then more." + " And so on." * 900)
+    said = excerpt_of(message, "We take the bus.")
+    (stretch,) = said.stretches
+    assert [piece.text for piece in stretch.pieces if piece.cited_by] == ["We take\n  the bus."]
+    assert sum(len(piece.text) for piece in stretch.pieces) <= MESSAGE_CHARS
+    assert said.left > 10_000
+    assert excerpt_of(message, "Nobody said this.").left > 10_000

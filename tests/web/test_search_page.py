@@ -14,7 +14,7 @@ from treemem import Memory, Message, Passage
 from treemem.web.hits import around_matches, hits_of
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 HOSTILE = '<img src=x onerror="alert(1)"> </mark><script>alert(2)</script> \u202e\x1b[31m {{ 7*7 }}'
 
@@ -76,15 +76,15 @@ def test_of_slow_answers_only_the_last_one_is_shown(shared: Served, browser: Bro
         page.goto(f"{shared.url}/search")
         asked: list[str] = []
         page.on("request", lambda one: asked.append(one.url) if "/answer" in one.url else None)
-        page.route("**/search/answer?q=milk", lambda route: (
-            page.wait_for_timeout(900), route.continue_()
-        ))  # fmt: skip
+        held: list[Route] = []
+        page.route("**/search/answer?q=milk", lambda route: held.append(route))
         box = page.get_by_role("searchbox", name="Question")
-        box.fill("milk")
-        page.wait_for_timeout(300)
+        with page.expect_request("**/search/answer?q=milk"):
+            box.fill("milk")
         for words in ("milk t", "milk ti", "ticket"):
             box.fill(words)
             page.wait_for_timeout(250)
+        held[0].continue_()
         page.locator("mark", has_text="ticket").first.wait_for()
         assert [url.partition("q=")[2] for url in asked] == ["milk", "ticket"]
         assert page.locator("mark", has_text="milk").count() == 0

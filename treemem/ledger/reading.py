@@ -329,6 +329,9 @@ def _leaves(scope: Scope, wanted: Filter) -> tuple[str | None, dict[str, object]
     """The SQL of the leaves of a scope, None for all, and the parameters of what is read in
     them."""
     kind, key = ("node", wanted.node_id) if wanted.node_id else (scope.kind, scope.key)
+    limits = (scope.source_ids, scope.speakers, scope.topic_id, scope.session_id)
+    if kind == "filter" and limits == (None,) * 4:
+        return None, {}  # it admits every source
     ids = [scope.key] if scope.kind == "source" else scope.source_ids
     leaves = _LEAVES.get(kind)
     if leaves is not None and kind == "filter":

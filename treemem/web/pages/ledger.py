@@ -7,9 +7,8 @@ Tested in tests/web/test_ledger_page.py.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -19,15 +18,15 @@ from starlette.routing import Route
 
 from treemem.errors import AmbiguousIdError, NotFoundError, UsageError
 from treemem.memory import Memory
-from treemem.text.bm25 import matching_words
 from treemem.types import ENTRY_KINDS, ENTRY_STATES, ORIGINS, Entry, EntryOrder, Message
 from treemem.web.answers import ask, for_page, form_of, page
 from treemem.web.filters import SCOPE, TIMES, Filters, choices, filters_in, filters_of
-from treemem.web.hits import Marked, around_matches, marked, weighed
+from treemem.web.hits import weighed
+from treemem.web.reading.stretches import Stretch, around, located, stretches_of
 
 NAMES = ("kind", "state", "origin", *SCOPE, *TIMES, "sort", "page")
 # Entries of a page, messages of an entry, and characters of each.
-PAGE_ENTRIES, MESSAGES_MAX = 40, 20
+PAGE_ENTRIES, MESSAGES_MAX, MESSAGE_CHARS = 40, 20, 1_200
 # What people call the kinds and the states: of several entries, and of one.
 KINDS = {"constraint": "Rules", "decision": "Decisions", "open": "Open points",
          "error": "Errors", "fact": "Facts"}  # fmt: skip
@@ -42,6 +41,14 @@ _CHANGES: dict[str, Callable[[Memory, str], Entry]] = {
     "restore": lambda memory, entry: memory.ledger.restore(entry),
 }
 _DONE = {"close": "Closed", "reopen": "Reopened", "drop": "Dropped", "restore": "Undone"}
+
+
+class Said(NamedTuple):
+    """A message that says an entry, by the words around that. left: characters not shown."""
+
+    message: Message
+    stretches: Sequence[Stretch]
+    left: int
 
 
 def show_ledger(request: Request) -> Response:
@@ -140,19 +147,19 @@ def _entry(memory: Memory, entry_id: str) -> dict[str, Any]:
     later = [] if by is None else [memory.message(one) for one in by.message_ids[:MESSAGES_MAX]]
     return {
         "entry": entry,
-        "said": [(one, excerpt_of(one, entry.text)) for one in entry.messages],
-        "later": [] if by is None else [(one, excerpt_of(one, by.text)) for one in later],
+        "said": [excerpt_of(one, entry.text) for one in entry.messages],
+        "later": [] if by is None else [excerpt_of(one, by.text) for one in later],
         "parts_of": weighed(entry.explanation),
         "messages_max": MESSAGES_MAX,
     }
 
 
-def excerpt_of(message: Message, sentence: str) -> Marked:
-    """The words of a message around a sentence of it, which is marked; without it, its words."""
-    words = r"\s+".join(map(re.escape, sentence.split()))
-    match = re.search(words, message.text) if words else None
-    ranges = [match.span()] if match else matching_words(message.text[:20_000], sentence)
-    return around_matches(marked(message.text, ranges), 600 + len(sentence))
+def excerpt_of(message: Message, sentence: str) -> Said:
+    """The words of a message around a sentence that it says, which is marked as a citation is."""
+    spans = located(sentence, message.text)
+    start, end = around(spans, len(message.text), MESSAGE_CHARS)
+    stretches = stretches_of(message, start, end, {0: spans})
+    return Said(message, stretches, len(message.text) - (end - start))
 
 
 ROUTES = [
