@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from treemem.memory import Memory
 from treemem.store.database import Database
 from treemem.store.live.private import Private
 from treemem.types import Message, Node, Statement
@@ -57,12 +56,7 @@ def show_node(request: Request) -> Response:
         ]
         return {"view": view, "shown": shown, "others": others[:VIEWS_MAX]}
 
-    def values(memory: Memory) -> dict[str, Any]:
-        found = read(memory, question)
-        is_root = len(found["view"].path) == 1
-        return found | {"headline": memory.headline(found["view"].scope) if is_root else ""}
-
-    found = ask(request, values)
+    found = ask(request, lambda memory: read(memory, question))
     view: NodeView = found["view"]
     statements = _all_statements(view.node, (node for _, node in found["others"]))
     words = _leaf_words(view, statements) if view.node.is_leaf else _cited_words(statements)
