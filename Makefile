@@ -11,7 +11,7 @@ LLAMA_VERSION := 0.3.36
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-kills test-kill-sample test-wheel test-types test-integrations test-pythons docs fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-importers clean
+.PHONY: help setup demo test test-slow test-kills test-kill-sample test-wheel test-types test-integrations test-pythons docs screenshots fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-importers clean
 
 help:  ## Show what there is to make
 	@echo "make TARGET, where TARGET is one of:"
@@ -149,6 +149,9 @@ test-pythons: $(VENV)/.base  ## Run a smoke suite under each other Python of 3.1
 docs: $(VENV)/.dev  ## Make the generated pages, and the API reference into build/docs
 	@$(BIN)/python -m pip install --quiet --quiet --group docs
 	$(BIN)/python docs/build.py build/docs
+
+screenshots: setup  ## Make the pictures of the page in the documentation; needs a Chromium
+	TREEMEM_SCREENSHOTS=$(abspath docs/images) $(BIN)/python -m pytest -p no:cacheprovider tests/web/test_screenshots.py
 
 fuzz: setup  ## Feed damaged logs to every importer, a minute each; FUZZ="--seconds 600"
 	@$(BIN)/python -m pip install --quiet --quiet --group fuzz

@@ -38,6 +38,8 @@ PAGES = (
     ("/ledger", "Ledger", "l"), ("/topics", "Topics", "p"), ("/timeline", "Timeline", "d"),
     ("/sources", "Sources", "c"),
 )  # fmt: skip
+# The page of the navigation to which those of a single thing belong.
+_LISTS = {"/topic": "/topics", "/source": "/sources", "/node": "/tree", "/rules": "/ledger"}
 # Hexadecimal digits of an id that a page shows; addresses have the whole id.
 ID_CHARS = 12
 _STATUS: dict[type[TreememError], int] = {
@@ -54,8 +56,10 @@ def ask(request: Request, question: Callable[[Memory], Result]) -> Result:
 def page(request: Request, template: str, /, http_status: int = 200, **values: Any) -> Response:
     """A page from a template, which gets these values."""
     path = "/" + request.url.path.split("/")[1]
+    here = _LISTS.get(path, path)
     whole = _environment().get_template(template).render(
-        pages=PAGES, here=path, memory_name=request.app.state.name, **values
+        pages=PAGES, here=here, is_list=request.url.path == here,
+        memory_name=request.app.state.name, **values,
     )  # fmt: skip
     return HTMLResponse(whole, http_status)
 

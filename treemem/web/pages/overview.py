@@ -59,7 +59,10 @@ def _values(memory: Memory) -> dict[str, Any]:
 def _activity(memory: Memory) -> Chart:
     """The messages of the days up to the latest."""
     counts = {one.day: (one.messages,) for one in memory.days()}
-    return chart(counts, _days_up_to(max(counts), ACTIVITY_DAYS) if counts else [])
+    if not counts:
+        return chart({}, [])
+    days = _days_up_to(max(counts), ACTIVITY_DAYS)
+    return chart(counts, [day for day in days if day >= min(counts)])
 
 
 def _days_up_to(last: str, count: int) -> list[str]:
