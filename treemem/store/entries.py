@@ -40,7 +40,8 @@ INSERT INTO entry (id, kind, home) VALUES (?, 'fact', ?)
 ON CONFLICT (id) DO UPDATE SET dirty = 2 RETURNING seq
 """
 _ATTACH = "UPDATE statement SET entry_seq = ? WHERE seq = ?"
-_DIRTY = "SELECT seq FROM entry WHERE dirty = ? ORDER BY seq LIMIT ?"
+# The first condition is that of the index, which is not used without it.
+_DIRTY = "SELECT seq FROM entry WHERE dirty > 0 AND dirty = ? ORDER BY seq LIMIT ?"
 # An open tail that has been replaced may still belong to a topic or to the tree over everything.
 _CURRENT = """
 (EXISTS (SELECT 1 FROM tree_node tn JOIN tree t ON t.seq = tn.tree_seq
