@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -102,3 +104,23 @@ def test_a_memory_that_cannot_be_opened_holds_nothing_up(home: Path) -> None:
     answer, problem = responded(home / "broken.sqlite3", **start)
     assert answer == ""
     assert "broken.sqlite3" in problem
+
+
+def test_a_beginning_loads_no_model_and_nothing_of_the_network(database: Path) -> None:
+    event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": str(Path.cwd())}
+    code = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from treemem.hooks import running\n"
+        "answer, problem = running.respond(0, Path(sys.argv[1]), print)\n"
+        "assert answer and not problem, problem\n"
+        "heavy = {'numpy', 'networkx', 'httpx', 'socket', 'mcp', 'pydantic', 'llama_cpp', 'rich',\n"
+        "         'treemem.importers', 'importlib.metadata'}\n"
+        "print(sorted(heavy & sys.modules.keys()))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(database)], input=json.dumps(event), text=True,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[]\n"
