@@ -86,6 +86,15 @@ def test_only_messages_that_a_statement_cites_are_searched() -> None:
     assert cited_spans([statement], other) == {}
 
 
+def test_late_words_of_a_long_message_are_found() -> None:
+    text = "We talk on. " * 20_000 + "It must never run."
+    cited = Message("user", text, id="a" * 32)
+    statement = Statement(5, "constraint", "It must never run.", "extractive/5", "user", (cited,))
+    for start in (0, len(text) - 500):
+        assert cited_spans([statement], cited, start) == {5: [(len(text) - 18, len(text))]}
+    assert cited_spans([statement], cited, 0, 9_000) == {}
+
+
 @given(st.integers(0, 3_000), st.integers(1, 500), st.integers(1, 800))
 def test_the_stretch_around_a_citation_shows_its_beginning_and_fits(
     start: int, length: int, room: int

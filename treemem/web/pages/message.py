@@ -38,7 +38,7 @@ def show_message(request: Request) -> Response:
         place = ask(request, lambda memory: memory.places.find(message.id or "").place)
     start = min(start, max(0, len(message.text) - 1) // PAGE_CHARS * PAGE_CHARS)
     end = min(start + PAGE_CHARS, len(message.text))
-    cited = cited_spans((one for one, _ in view.statements), message)
+    cited = cited_spans((one for one, _ in view.statements), message, start, end)
     return page(
         request, "message.html", view=view, message=message, place=place, looked=wants_line,
         can_look=_can_look(place), start=start, end=end, size=PAGE_CHARS,

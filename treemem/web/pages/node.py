@@ -79,7 +79,7 @@ def _leaf_words(view: NodeView, statements: Sequence[Statement]) -> list[Words]:
     words = []
     for excerpt in view.excerpts:
         end = min(excerpt.end, excerpt.start + LEAF_CHARS_MAX)
-        cited = cited_spans(statements, excerpt.message)
+        cited = cited_spans(statements, excerpt.message, excerpt.start, end)
         words.append(Words(
             excerpt.message, stretches_of(excerpt.message, excerpt.start, end, cited),
             excerpt.start, len(excerpt.message.text) - end,

@@ -16,8 +16,9 @@ from treemem.types import Message, Origin, Part, PartKind, Statement
 from treemem.verify.clauses import split_clauses
 from treemem.verify.words import stems
 
-# Characters of a message in which the words of a statement are looked for.
-SEARCHED_CHARS_MAX = 40_000
+# Characters in which the very words of a statement are looked for, and those in which clauses with
+# most of its words are, which takes longer.
+SEARCHED_CHARS_MAX, COMPARED_CHARS_MAX = 1_000_000, 12_000
 # The share of the words of a statement's clause that a clause of a message has, to be what it says.
 SHARED_MIN = 0.6
 # The fewest words of a clause that is looked for by itself.
@@ -123,15 +124,22 @@ def _pieces(
         yield Piece(text[first:last], by)
 
 
-def cited_spans(statements: Iterable[Statement], message: Message) -> dict[int, list[Span]]:
-    """Where the words of the statements that cite a message stand in it, by statement; without
-    those that are not found."""
+def cited_spans(
+    statements: Iterable[Statement], message: Message, start: int = 0, end: int | None = None
+) -> dict[int, list[Span]]:
+    """Where the words of the statements that cite a message stand between start and end (exclusive)
+    of it, by statement; without those that are not found. end: None for that of the message."""
+    text = message.text[start:end]
     spans = {
-        statement.id: located(statement.text, message.text)
+        statement.id: located(statement.text, text)
         for statement in statements
         if any(cited.id == message.id for cited in statement.messages)
     }
-    return {statement: found for statement, found in spans.items() if found}
+    return {
+        statement: [(start + first, start + last) for first, last in found]
+        for statement, found in spans.items()
+        if found
+    }
 
 
 def located(statement: str, text: str) -> list[Span]:
@@ -145,9 +153,9 @@ def located(statement: str, text: str) -> list[Span]:
         >>> located("Nobody knows.", "It rains.")
         []
     """
-    text = text[:SEARCHED_CHARS_MAX]
-    if whole := _same_words(statement, text):
+    if whole := _same_words(statement, text[:SEARCHED_CHARS_MAX]):
         return [whole]
+    text = text[:COMPARED_CHARS_MAX]
     clauses = [clause.text for clause in split_clauses(statement)]
     found = [_clause(clause, text) for clause in clauses]
     return _merged(span for span in found if span is not None)
