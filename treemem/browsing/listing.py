@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from treemem.digest import scopes
 from treemem.store.database import Database
+from treemem.store.file import memo
 from treemem.tree import listing
 from treemem.types import Scope
 
@@ -21,6 +22,23 @@ def source_ids(
 ) -> list[str]:
     """The ids of the sources of a scope, the most recent first. Raises NotFoundError,
     AmbiguousIdError."""
+
+    def read() -> list[str]:
+        return _source_ids(database, scope, since_ms, until_ms, with_agents=with_agents)
+
+    if since_ms is not None or until_ms is not None:  # of a moment that is another one each time
+        return read()
+    return list(memo.kept(database, ("source ids", scope, with_agents), read))
+
+
+def _source_ids(
+    database: Database,
+    scope: Scope | None,
+    since_ms: int | None,
+    until_ms: int | None,
+    *,
+    with_agents: bool,
+) -> list[str]:
     seqs = scopes.source_seqs(database, scope)
     known = scopes.by_seq(database)
     found = [known[seq] for seq in listing.newest(database, seqs, since_ms, until_ms)]
