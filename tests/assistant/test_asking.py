@@ -122,6 +122,7 @@ def test_a_small_local_model_is_checked_like_any_other(
     reply = memory.ask("When did Nora move the database?")
     assert reply.tokens_out > 0
     assert reply.sentences
+    assert {one.grade for one in reply.sentences} <= {"verbatim", "aligned", "entailed"}
     words = " ".join(one.message.text for one in reply.citations)
     for sentence in reply.sentences:
         assert sentence.citations

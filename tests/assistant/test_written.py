@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from treemem import Message, Passage
@@ -45,9 +47,30 @@ def test_a_sentence_that_its_line_bears_out_is_kept_with_its_grade_and_message()
 ])  # fmt: skip
 def test_what_no_line_bears_out_is_refused_with_a_reason(answer: str) -> None:
     told = read(answer)
-    assert [graded.grade for _, graded in told.sentences if graded.grade != "unproven"] == []
-    assert all(one.reason for one in told.refused)
-    assert len(told.sentences) + len(told.refused) == 1
+    assert told.sentences == ()
+    assert [bool(one.reason) for one in told.refused] == [True]
+
+
+def test_what_is_only_unproven_is_judged_by_a_checker_or_refused() -> None:
+    text = "Nora relocated the database of the shop [1]."
+
+    class Judge:
+        name, threshold = "judge", 0.5
+
+        def score(self, lines: Sequence[str], note: str) -> float:
+            return 0.9 if "relocated" in note and lines else 0.0
+
+    unjudged = read(text)
+    assert [one.reason for one in unjudged.refused] == [written.NOT_JUDGED]
+    told = written.read(text, "What happened to the database?", shown(), Judge())
+    assert [graded.grade for _, graded in told.sentences] == ["entailed"]
+
+
+def test_a_proven_line_that_is_not_about_the_question_is_refused() -> None:
+    text = "Nora moved the shop's database to the new server on Sunday [1]."
+    told = written.read(text, "Who feeds the camels?", shown(), about={"camel", "feed"})
+    assert [one.reason for one in told.refused] == ["not about what was asked"]
+    assert written.read(text, "q", shown(), about={"databas"}).sentences
 
 
 def test_a_wrong_number_is_put_right_by_the_words() -> None:

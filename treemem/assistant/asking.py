@@ -18,7 +18,7 @@ from treemem.assistant.knowing import Asked
 from treemem.assistant.values import Citation, Reply, ReplySentence
 from treemem.assistant.written import Shown, Written
 from treemem.checkers import opening
-from treemem.errors import ModelError, Notice
+from treemem.errors import Hint, ModelError, Notice
 from treemem.store import settings
 from treemem.store.database import Database
 from treemem.types import Message, Passage, SearchResult
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 # What is shown of the nearest, if nothing answers, and characters of a quotation.
 NEAREST_MAX, QUOTE_CHARS = 2, 400
+NO_CHECKER = Notice(
+    "Nothing judges the meaning of what a model says in its own words, so it is left out.",
+    Hint("Test one: treemem.model_api.calibrate(NAME)", "Test a model as checker: treemem model "
+         "check --role checker NAME"),
+)  # fmt: skip
 # In fewer messages than this, how rare a word is says little.
 TOTAL_MIN = 500
 # What is said where the ledger has nothing of a kind.
@@ -123,8 +128,9 @@ def _written(database: Database, found: Found, model: ChatModel) -> Reply:
             opening.checker_of(settings.get(database, settings.CHECKER), model.setting, client)
         )
         told = written.read(
-            made.text, found.question, shown, checker, unfinished=made.stopped == "length"
-        )
+            made.text, found.question, shown, checker, about=_about(found.asked),
+            unfinished=made.stopped == "length",
+        )  # fmt: skip
     if told.sentences:
         reply = _reply(found, model.name, shown, told)
     else:
@@ -137,9 +143,17 @@ def _written(database: Database, found: Found, model: ChatModel) -> Reply:
                 "it was shown."
             )
             reply = replace(reply, notes=(*reply.notes, note))
+    unjudged = any(one.reason == written.NOT_JUDGED for one in told.refused)
     return replace(
-        reply, refused=told.refused, tokens_in=made.tokens_in, tokens_out=made.tokens_out
-    )
+        reply, refused=told.refused, tokens_in=made.tokens_in, tokens_out=made.tokens_out,
+        notes=(*reply.notes, *([NO_CHECKER] if unjudged and checker is None else [])),
+    )  # fmt: skip
+
+
+def _about(asked: Asked) -> set[str]:
+    """What a sentence that answers is about."""
+    people = (stem for name in asked.people for stem in knowing.bases(name))
+    return {*knowing.bases(" ".join(asked.words)), *people} if asked.stems else set()
 
 
 def _unknowing(reply: Reply, name: str) -> Reply:

@@ -134,6 +134,11 @@ def _counts(text: str) -> bm25.StemCounts:
     return {_base(stem): count for stem, count in counts.items()}, length
 
 
+def bases(text: str) -> list[str]:
+    """The stems of a text, with "buy" for "bought"."""
+    return [_base(stem) for stem in bm25.stems(text)]
+
+
 def _base(stem: str) -> str:
     return _irregular().get(stem, stem)
 

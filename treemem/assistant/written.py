@@ -10,9 +10,10 @@ Tested in tests/assistant/test_written.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from treemem.assistant import knowing
 from treemem.origins.marking import mark
 from treemem.patterns import lazy_regex
 from treemem.proposals import Excerpt
@@ -44,6 +45,10 @@ LINES_MAX, LINE_CHARS, ANSWER_TOKENS = 24, 1_200, 300
 # Tokens of a prompt beside the lines and the answer, and a model's own for one of cl100k_base.
 BESIDE_TOKENS, OWN_TOKENS = 400, 1.25
 SENTENCES_MAX = 12
+# The grades of what is shown.
+PROVEN = ("verbatim", "aligned", "entailed")
+# Why a sentence is refused that a checker might have accepted.
+NOT_JUDGED = "not judged by a checker"
 _CITED = lazy_regex(r"\[\s*(\d{1,3}(?:\s*[,;&–-]\s*\d{1,3})*)\s*\]")
 _AFTER_MARK = lazy_regex(r"([.!?])\s*((?:\[[\d\s,;&–-]+\]\s*)+)")
 _UNKNOWING = lazy_regex(
@@ -127,12 +132,13 @@ def messages_for(question: str, shown: Sequence[Shown]) -> list[dict[str, str]]:
 
 def read(
     answer: str, question: str, shown: Sequence[Shown], checker: Checker | None = None,
-    *, unfinished: bool = False,
+    *, about: Collection[str] = (), unfinished: bool = False,
 ) -> Written:  # fmt: skip
-    """Grades the sentences of an answer. unfinished: it was cut. Raises the checker's ModelError.
+    """Grades the sentences of an answer. Raises the checker's ModelError.
 
-    A sentence is kept as "unproven" only if all guards hold and there is nobody to judge its
-    meaning: a checker's doubt refuses it.
+    Those that are proven are kept; what contradicts nothing, but is not proven, is refused, since
+    the answers of small models are full of it. about: the stems of what the question is about, of
+    which a sentence or its messages have one; empty for anything. unfinished: the answer was cut.
     """
     kept: list[tuple[str, Graded]] = []
     refused: list[Rejection] = []
@@ -148,9 +154,9 @@ def read(
         if any(text.casefold() == said.casefold() for said, _ in kept):
             continue
         graded = _graded(text, numbers, question, shown, checker)
-        if graded.grade is None or not graded.evidence or (
-            graded.grade == "unproven" and (graded.score is not None or not graded.lines)
-        ):  # fmt: skip
+        if graded.grade in PROVEN and not _is_about(about, text, graded):
+            refused.append(Rejection(_kind(text), text, "not about what was asked"))
+        elif graded.grade not in PROVEN or not graded.evidence:
             reason = graded.reason or "cites no message that bears it out"
             refused.append(Rejection(_kind(text), text, reason))
         else:
@@ -186,9 +192,17 @@ def _graded(
     cited = [every[number - 1] for number in dict.fromkeys(numbers) if 0 < number <= len(every)]
     for excerpts in filter(None, (cited, every)):
         graded = grading.grade(text, excerpts, checker=checker, prompt=SYSTEM)
-        if graded.grade in ("verbatim", "aligned", "entailed"):
+        if graded.grade in PROVEN:
             return graded
     return graded if every else Graded(None, "there is no message to cite")
+
+
+def _is_about(about: Collection[str], text: str, graded: Graded) -> bool:
+    """Whether a sentence or what it rests on has one of these stems."""
+    if not about:
+        return True
+    words = " ".join([text, *(one.text for one in graded.evidence)])
+    return not set(knowing.bases(words)).isdisjoint(about)
 
 
 def _kind(text: str) -> str:

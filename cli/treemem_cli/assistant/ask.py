@@ -50,7 +50,7 @@ def ask_command(
 
     The model in use writes the answer (treemem model use chat NAME; without one, the summarizer).
     Each of its sentences is checked against the messages that it cites, and left out if they do not
-    bear it out; one that they may bear out, but that nothing has judged, is marked "unproven".
+    bear it out.
     Without a model, or if nothing of its answer is left, the answer consists of the sentences of
     messages that answer best, word for word.
 

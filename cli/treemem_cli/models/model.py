@@ -126,7 +126,7 @@ def use_command(
     slots: int | None,
     key_env: str | None,
 ) -> None:
-    """Set the summarizer, embedder, checker, reranker or chat model of this memory.
+    """Set the summarizer, embedder, checker, reranker or chat model.
 
     Summaries and vectors of other models stay. NAME is an installed model; none turns the role
     off; hashing is a weak embedder without a model, for tests. A reranker rescores the best pieces
