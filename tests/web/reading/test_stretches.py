@@ -55,6 +55,12 @@ def test_a_folded_stretch_opens_if_it_is_cited() -> None:
     assert not stretches_of(message, 0, 11, {3: [(0, 4)]})[0].is_folded
 
 
+def test_a_long_attached_file_is_folded_and_a_short_one_is_not() -> None:
+    for chars, is_folded in ((9_000, True), (40, False)):
+        message = Message("user", "x" * chars, parts=(Part("marker", 0, chars, "a.py"),))
+        assert stretches_of(message, 0, chars)[0].is_folded == is_folded
+
+
 @pytest.mark.parametrize(
     ("statement", "words"),
     [

@@ -25,6 +25,8 @@ SHARED_MIN = 0.6
 CLAUSE_WORDS_MIN = 2
 # Parts that a page folds: they are long, and nobody said them.
 FOLDED = frozenset({"tool_use", "tool_result", "thinking", "injected"})
+# Parts that are folded if they are longer: whole files that were attached.
+ATTACHED, ATTACHED_CHARS_MAX = frozenset({"marker", "text"}), 400
 
 StretchKind = Literal["prose"] | PartKind
 # Start and end of some characters of a message.
@@ -54,9 +56,15 @@ class Stretch:
     pieces: tuple[Piece, ...]
 
     @property
+    def folds(self) -> bool:
+        """Whether a page can fold it."""
+        is_long_file = self.kind in ATTACHED and self.chars > ATTACHED_CHARS_MAX
+        return self.kind in FOLDED or is_long_file
+
+    @property
     def is_folded(self) -> bool:
         """Whether a page shows it only on request: unless it is cited."""
-        return self.kind in FOLDED and not any(piece.cited_by for piece in self.pieces)
+        return self.folds and not any(piece.cited_by for piece in self.pieces)
 
     @property
     def chars(self) -> int:
