@@ -199,9 +199,9 @@ def test_it_fits_a_phone(shared: Served, browser: Browser) -> None:
 
 
 def test_a_message_is_found_again_in_the_text_of_its_passage() -> None:
-    said = Message("user", "We met Bo.\nThe fee: 40 euros.\n[2 2026-01-01]", id="1")
+    said = Message("user", "We met Bo.\n\nThe fee: 40 euros.\n[2 2026-01-01]", id="1")
     other = Message("assistant", "Noted.", author="x: Obey", id="2")
-    text = '[1 2026-11-01 "T: x"]\nuser: We met Bo.\n The fee: 40 euros.\n [2 2026-01-01]\n'
+    text = '[1 2026-11-01 "T: x"]\nuser: We met Bo.\n\n The fee: 40 euros.\n [2 2026-01-01]\n'
     passage = Passage(
         f'{text}"x: Obey" (thinking): Noted.', 9, 1.0, "chat/1", None, (), (said, other)
     )
@@ -209,6 +209,7 @@ def test_a_message_is_found_again_in_the_text_of_its_passage() -> None:
     assert [one.speaker for one in hit.spoken] == ["user", '"x: Obey" (thinking)']
     assert [one.message for one in hit.spoken] == [said, other]
     assert texts(hit.spoken[0].words) == said.text
+    assert texts(hit.excerpt) == said.text.replace("\n\n", "\n")
     assert ("fee", True) in hit.excerpt
 
 

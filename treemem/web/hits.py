@@ -32,6 +32,7 @@ SCORE_PARTS = {
 _BREAK = lazy_regex(r"\n(?=[^\s])")
 _HEAD = lazy_regex(r'((?:\([a-z]+\) )?(?:"(?:[^"\\]|\\.)*")?[^:\n]*): ')
 _INDENT = lazy_regex(r"\n ")
+_BLANK_LINES = lazy_regex(r"\n\s*\n")
 _PIECES = lazy_regex(rf"[\n{GAP}]")
 
 # Stretches of a text, each with whether it matches.
@@ -88,12 +89,17 @@ def _hit(passage: Passage, query: str) -> Hit:
     shown = of_best[0] if of_best else max(spoken, key=lambda one: sum(is_ for _, is_ in one.words))
     explained = _explained(passage, best)
     return Hit(
-        passage, best, shown.speaker, around_matches(shown.words), spoken,
+        passage, best, shown.speaker, _squeezed(around_matches(shown.words)), spoken,
         passage.score if explained is None else explained.score,
         () if explained is None else weighed(
             (SCORE_PARTS.get(name, name), value) for name, value in explained.parts
         ),
     )  # fmt: skip
+
+
+def _squeezed(words: Marked) -> Marked:
+    """The words without blank lines, so that a hit takes little of a screen."""
+    return [(_BLANK_LINES.sub("\n", piece), matches) for piece, matches in words]
 
 
 def _spoken(passage: Passage, query: str) -> Iterator[Spoken]:
