@@ -121,8 +121,14 @@ def _use_db(context: click.Context, option: click.Parameter, paths: tuple[str, .
         values["db"] = values["dbs"][0]
         values["is_db_typed"] = source is not ParameterSource.ENVIRONMENT
     several = values.get("dbs", ())
-    is_last = context.parent is not None and not isinstance(context.command, click.Group)
-    if is_last and len(several) > 1 and not getattr(context.command, "takes_several_files", False):
+    command = context.command
+    runs = not isinstance(command, click.Group) or command.invoke_without_command
+    if (
+        context.parent is not None
+        and runs
+        and len(several) > 1
+        and not getattr(context.command, "takes_several_files", False)
+    ):
         name = context.command_path.partition(" ")[2]
         raise click.UsageError(
             f"{name} works on one memory file, and --db names {len(several)}. treemem search "

@@ -29,7 +29,10 @@ _ROLES = {
     "checker": "the model that judges what a summarizer writes",
     "embedder": "the model for search by meaning",
     "reranker": "the model that rescores the best pieces of a search",
+    "chat": "the model of treemem chat and treemem ask",
 }
+# The roles in which the model of the summarizer is used if none is chosen.
+_AS_SUMMARIZER = ("checker", "chat")
 # The settings that are variables: the variables, the first of which that is set counts, what they
 # mean, and what holds without them.
 _VARIABLES = {
@@ -157,8 +160,7 @@ def unset_command(context: click.Context, name: str) -> None:
     if name in _ROLES:
         from treemem_cli.models.model import use_command
 
-        # Without a checker of its own, the model of the summarizer judges.
-        names = ("summarizer",) if name == "checker" else ("none",)
+        names = ("summarizer",) if name in _AS_SUMMARIZER else ("none",)
         context.invoke(use_command, role=name, names=names, model=None, slots=None, key_env=None)
     elif name == "pii":
         _set_pii(context, False)
@@ -216,7 +218,7 @@ def _views(context: click.Context, memory: Memory) -> Iterator[SettingView]:
                       "the folder of models")  # fmt: skip
     for role, meaning in _ROLES.items():
         stored = memory.setting(role)
-        without = "the summarizer's" if role == "checker" else "none"
+        without = "the summarizer's" if role in _AS_SUMMARIZER else "none"
         value = without if stored is None else _model(stored)
         yield SettingView(role, value, "default" if stored is None else "memory",
                           f"treemem config set {role} NAME", meaning)  # fmt: skip

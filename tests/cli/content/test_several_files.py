@@ -70,7 +70,7 @@ def test_a_missing_file_is_named_and_the_others_answer(files: dict[str, str]) ->
     assert "Nothing was found." in nothing.stderr
 
 
-@pytest.mark.parametrize("command", ["tree", "ingest x", "topic list", "status", ""])
+@pytest.mark.parametrize("command", ["tree", "ingest x", "topic list", "status", "config", ""])
 def test_other_commands_refuse_two_files(files: dict[str, str], command: str) -> None:
     words = command.split()
     for line in ([*dbs(*files.values()), *words], [*words, *dbs(*files.values())]):

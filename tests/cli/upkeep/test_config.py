@@ -9,6 +9,7 @@ import pytest
 from tests.helpers.command_line import run, run_json
 from treemem import Memory, ServedModel
 from treemem.models import serving
+from treemem_cli.models.model import USES
 from treemem_cli.upkeep.config import NAMES
 
 
@@ -47,10 +48,10 @@ def test_settings_of_the_file_are_set_and_unset() -> None:
     with Memory.open() as memory:
         assert memory.setting("embedder") == "hashing"
         assert memory.redactions.policy.pii
-    for name in ("embedder", "pii", "checker"):
+    for name in ("embedder", "pii", "checker", "chat"):
         assert run("config", "unset", name).exit_code == 0
     after = views()
-    assert {after[name]["origin"] for name in ("embedder", "pii", "checker")} == {"default"}
+    assert {after[name]["origin"] for name in ("embedder", "pii", "checker", "chat")} == {"default"}
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,10 @@ def test_what_cannot_be_set_is_answered_with_what_can(words: str, said: str) -> 
     result = run("config", *words.split())
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+def test_every_use_of_a_model_is_a_setting() -> None:
+    assert set(USES) <= set(NAMES)
 
 
 def test_a_model_that_is_not_there_is_refused() -> None:
