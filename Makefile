@@ -169,6 +169,7 @@ bench-smoke: setup  ## Run every benchmark in miniature, to show that it works
 	$(BIN)/python benchmarks/queue.py --smoke
 	$(BIN)/python benchmarks/recall.py --sample --budgets 500,2000
 	$(BIN)/python benchmarks/known_item.py --smoke
+	$(BIN)/python benchmarks/several.py --smoke
 	$(BIN)/python benchmarks/latency.py --smoke
 	$(BIN)/python benchmarks/digests.py --smoke
 	$(BIN)/python benchmarks/compaction.py --smoke --windows 2000
