@@ -3,8 +3,8 @@
     python examples/assistant.py                                    # smollm2-135m, on llama.cpp
     python examples/assistant.py --url http://localhost:8080 --model NAME --window 32000
 
-Stop it however you like, even with kill -9, and start it again: it goes on where it was. Another
---session begins a new conversation, which finds in the memory what was said in the others.
+It shows how a program uses live sessions; to talk, there is `treemem chat`. Killed and started
+again, it goes on; another --session finds in the memory what was said in the others.
 """
 
 from __future__ import annotations

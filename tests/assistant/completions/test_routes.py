@@ -202,6 +202,8 @@ def test_errors_have_the_shape_and_the_status_that_the_client_knows(
         with pytest.raises(openai.BadRequestError) as refused:
             ask(client, "Hi", **fields)
         assert refused.value.param == param
+    with pytest.raises(openai.NotFoundError, match="/v1/embeddings is not served here"):
+        client.embeddings.create(model="tiny", input="Hi")
     with pytest.raises(openai.BadRequestError, match="user's"):
         ask(client, "Hi", "Hello.")
     server.replies.append(chunks("Half", end=""))

@@ -59,6 +59,7 @@ class Completions:
             Route("/v1/chat/completions", self._complete, methods=["POST"]),
             Route("/v1/models", self._list_models),
             Route("/v1/models/{name:path}", self._show_model),
+            Route("/v1/{rest:path}", _not_there, methods=["GET", "POST", "DELETE"]),
         ]
 
     def close(self) -> None:
@@ -213,6 +214,12 @@ async def _body(request: Request) -> object:
         return json.loads(await request.body())
     except (ValueError, RecursionError) as error:
         raise RefusedError(400, f"The body is not JSON: {error}.") from error
+
+
+async def _not_there(request: Request) -> Response:
+    """What another path below /v1 is answered."""
+    path = request.url.path[:80]
+    return _refusal(RefusedError(404, f"{request.method} {path} is not served here."))
 
 
 def _refusal(error: RefusedError | TreememError) -> Response:
