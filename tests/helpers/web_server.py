@@ -55,6 +55,7 @@ def serving(path: Path) -> Iterator[Served]:
         )
         config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=3)
         server = Listening(config, lambda: None, app.stop)
+        listener.listen()  # so that a client that is quicker than the thread waits for it
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
