@@ -143,13 +143,13 @@ def _of_summarizer(model: Any) -> Iterator[str]:
         if not isinstance(answer, str):
             yield f"It answers with {type(answer).__name__} instead of a text."
         return
-    from treemem.summarize.plugged import PluginSummarizer
+    from treemem.summarize.checked import CheckedSummarizer
 
     if not isinstance(model.name, str) or model.name.count("/") != 1:
         yield f'Its name is {model.name!r}, which has no version: "words/1".'
     if not isinstance(model.rank, int) or model.rank < 1:
         yield f"Its rank is {model.rank!r}; 1 and more is shown before what is extracted."
-    checked = PluginSummarizer(model)
+    checked = CheckedSummarizer(model)
     empty = [checked.summarize_leaf(LeafContent([]), NoClient()),
              checked.summarize_group(GroupContent([]), NoClient())]  # fmt: skip
     if any(view.items for view in empty):

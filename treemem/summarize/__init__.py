@@ -27,11 +27,9 @@ def by_name(name: str) -> Summarizer | None:
         own: Summarizer | None = registry.find("summarizer", name)
         if own is None or not registry.is_summarizer(own):
             return None
-        if not registry.is_plugin(name):
-            return own
-        from treemem.summarize.plugged import PluginSummarizer  # not before a plugin works
+        from treemem.summarize.checked import CheckedSummarizer  # not before one works
 
-        return PluginSummarizer(own)
+        return CheckedSummarizer(own)
     for summarizer in SUMMARIZERS:
         if summarizer is not EXTRACTIVE and summarizer.name.partition("/")[0] == name:
             return summarizer

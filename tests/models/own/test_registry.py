@@ -155,15 +155,16 @@ def test_a_function_answers_prompts_and_its_statements_are_checked(memory: Memor
 
 
 class Beginnings:
-    """Shows how each message of a leaf begins."""
+    """Shows how each message of a leaf begins, and what none says."""
 
     name = "beginnings/1"
     rank = 1
 
     def summarize_leaf(self, leaf: LeafContent, client: Client) -> View:
         drafts = [
-            Draft("fact", excerpt.text[:20], excerpt.message.speaker, (str(excerpt.message.id),), 1)
+            Draft("fact", text, excerpt.message.speaker, (str(excerpt.message.id),), 1)
             for excerpt in leaf.excerpts
+            for text in (excerpt.text.partition(",")[0] + ".", "Ana ships 12 importers on Friday.")
         ]
         return View(drafts, offered=len(drafts))
 
@@ -176,8 +177,10 @@ def test_an_object_summarizes_without_a_model(memory: Memory) -> None:
     memory.use_model("summarizer", Beginnings())
     report = memory.work()
     assert (report.model_calls, report.kept) == (0, 1)
+    assert sum(report.rejected.values()) == 1  # no message says 12
     (statement,) = memory.tree(Scope.source("s")).statements
-    assert (statement.text, statement.producer) == ("We ship on Friday, A", "beginnings/1")
+    assert (statement.text, statement.producer) == ("We ship on Friday", "beginnings/1")
+    assert statement.grade == "verbatim"
 
 
 def test_a_function_takes_the_exam(memory: Memory, tmp_path: Path) -> None:

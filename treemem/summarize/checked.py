@@ -1,4 +1,4 @@
-"""Checks what the summarizer of another package proposes, as the words of every model are.
+"""Checks what a summarizer of a plugin or of a program proposes, as the words of every model are.
 
 Tested in tests/plugins/test_summarizers.py.
 """
@@ -27,10 +27,10 @@ _NOT_BELOW = "not a statement of what it summarizes"
 _CITES_NOTHING = "cites no message of what it summarizes"
 
 
-class PluginSummarizer:
-    """A plugin's summarizer. A statement of its own needs the words of the messages that it cites,
-    and a statement that it repeats has to be one that it was given. Which kind its words are,
-    whose, and what is a rule, is not for it to say."""
+class CheckedSummarizer:
+    """A summarizer that is not treemem's own. A statement of its own needs the words of the
+    messages that it cites, and one that it repeats has to be one that it was given. Which kind its
+    words are, whose, and what is a rule, is not for it to say."""
 
     def __init__(self, summarizer: Summarizer) -> None:
         self._summarizer = summarizer
@@ -87,5 +87,5 @@ def _graded(
 
 
 def _importance(proposed: Draft | None, draft: Draft) -> float:
-    """How much a statement matters, as the plugin says if it does."""
+    """How much a statement matters, as the summarizer says if it does."""
     return draft.importance if proposed is None else max(0.0, float(proposed.importance))
