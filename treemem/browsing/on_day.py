@@ -73,14 +73,16 @@ _LEAVES = """
 SELECT seq FROM node WHERE level = 0 AND started_at_ms <= :last AND ended_at_ms >= :first
 ORDER BY started_at_ms, seq LIMIT :limit
 """
+# Subtle: CROSS JOIN keeps SQLite from beginning with the trees of all sources.
 _SAID = """
 WITH leaf AS (SELECT value AS seq FROM json_each(:leaves)),
 placed AS (
   SELECT leaf.seq AS leaf, t.key AS source FROM leaf
-  JOIN tree_node tn ON tn.node_seq = leaf.seq JOIN tree t ON t.seq = tn.tree_seq
+  CROSS JOIN tree_node tn ON tn.node_seq = leaf.seq CROSS JOIN tree t ON t.seq = tn.tree_seq
   WHERE t.scope = 'source'
   UNION
-  SELECT leaf.seq, t.key FROM leaf JOIN tree t ON t.tail_seq = leaf.seq WHERE t.scope = 'source')
+  SELECT leaf.seq, t.key FROM leaf CROSS JOIN tree t ON t.tail_seq = leaf.seq
+  WHERE t.scope = 'source')
 SELECT s.id, s.format, n.id, m.seq, m.sent_at_ms FROM placed
 JOIN source s ON s.id = placed.source
 JOIN node n ON n.seq = placed.leaf

@@ -75,12 +75,13 @@ _PROFILES = """
 SELECT lp.terms FROM topic_leaf tl JOIN leaf_profile lp ON lp.node_seq = tl.node_seq
 WHERE tl.topic_seq = ? ORDER BY tl.node_seq LIMIT ?
 """
+# Subtle: CROSS JOIN keeps SQLite from beginning with the trees of all sources.
 _TREES = """
 SELECT DISTINCT tl.topic_seq, t.seq FROM topic_leaf tl
-JOIN tree_node tn ON tn.node_seq = tl.node_seq JOIN tree t ON t.seq = tn.tree_seq
+CROSS JOIN tree_node tn ON tn.node_seq = tl.node_seq CROSS JOIN tree t ON t.seq = tn.tree_seq
 WHERE t.scope = 'source' AND tl.topic_seq IN (SELECT value FROM json_each(:topics))
 UNION
-SELECT tl.topic_seq, t.seq FROM topic_leaf tl JOIN tree t ON t.tail_seq = tl.node_seq
+SELECT tl.topic_seq, t.seq FROM topic_leaf tl CROSS JOIN tree t ON t.tail_seq = tl.node_seq
 WHERE t.scope = 'source' AND tl.topic_seq IN (SELECT value FROM json_each(:topics))
 """
 
