@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ def _seen(memory: Memory) -> dict[str, Any]:
         "headline": memory.headline(Scope.everything()),
         "ids": memory.source_ids(),
         "days": memory.days(zone="UTC"),
+        "status": replace(memory.status(), size_bytes=0),
     }
 
 
@@ -76,6 +78,27 @@ def test_a_memory_that_stays_open_shows_what_one_that_is_opened_anew_does(
     for step in _steps(memory, tmp_path):
         with Memory.open(memory.path, clock=clock, shape=shape) as fresh:
             assert _seen(memory) == _seen(fresh), step
+
+
+_COUNTS = """
+SELECT (SELECT count(*) FROM message), (SELECT sum(tokens) FROM message),
+  (SELECT count(*) FROM source_message WHERE state = 'active' AND open_from IS NOT NULL),
+  (SELECT count(*) FROM message m WHERE NOT EXISTS (SELECT 1 FROM source_message sm
+    WHERE sm.message_seq = m.seq AND sm.state = 'active'))
+"""
+
+
+def test_the_counts_of_the_status_are_those_of_all_messages(
+    memory: Memory, database: Database, tmp_path: Path
+) -> None:
+    seen = set()
+    for step in _steps(memory, tmp_path):
+        status = memory.status()
+        counts = (status.messages, status.tokens, status.open_messages, status.abandoned)
+        assert counts == database.row(_COUNTS), step
+        seen.add(counts)
+    assert len({abandoned for *_, abandoned in seen}) > 2
+    assert len({unsealed for *_, unsealed, _ in seen}) > 2
 
 
 def test_the_times_of_sources_are_those_of_all_their_messages(

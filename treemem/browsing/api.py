@@ -47,7 +47,7 @@ class BrowseMethods(Bounded):
         with self._database.reading():
             found = listing.source_ids(self._database, scope, *limits, with_agents=with_agents)
             private = self._private().sources
-        return [one for one in found if one not in private] if private else found
+        return [one for one in found if one not in private]
 
     def sources(
         self,

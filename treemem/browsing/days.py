@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from treemem.digest import scopes
 from treemem.store.database import Database
+from treemem.store.file import memo
 from treemem.tree import remembered, tally
 from treemem.types import DayCount, Scope
 
@@ -19,6 +20,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def counts(database: Database, scope: Scope | None, zone: tzinfo | None) -> list[DayCount]:
     """How many messages of the sources of a scope were sent on each day, in order."""
+    key = ("days", scope, zone)
+    return list(memo.kept(database, key, lambda: _counts(database, scope, zone)))
+
+
+def _counts(database: Database, scope: Scope | None, zone: tzinfo | None) -> list[DayCount]:
     seqs = scopes.source_seqs(database, scope)
     quarters = (
         tally.of_everything(database).quarters if seqs is None else _of_sources(database, seqs)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from treemem.checkers import opening
 from treemem.checkers.calibration import Calibration
@@ -15,11 +16,11 @@ from treemem.packages import install_command
 from treemem.queue import jobs
 from treemem.reports import count_of
 from treemem.store import settings, vectors
-from treemem.store.database import SQLITE_VERSION, Database
+from treemem.store.database import SQLITE_VERSION, Database, json_list
 from treemem.store.file import memo
 from treemem.summarize import by_name
 from treemem.summarize.exam import ExamResult
-from treemem.tree import tally
+from treemem.tree import remembered, tally
 from treemem.types import EntryKind, Scope, ServedModel
 
 
@@ -108,10 +109,16 @@ SELECT (SELECT count(*) FROM source),
   (SELECT count(*) FROM node n WHERE n.level = 0
      AND NOT EXISTS (SELECT 1 FROM topic_leaf tl WHERE tl.node_seq = n.seq)
      AND (EXISTS (SELECT 1 FROM tree_node tn WHERE tn.node_seq = n.seq)
-       OR EXISTS (SELECT 1 FROM tree t WHERE t.scope = 'source' AND t.tail_seq = n.seq))),
-  (SELECT count(DISTINCT sm.message_seq) FROM source_message sm WHERE sm.state <> 'active'
-     AND NOT EXISTS (SELECT 1 FROM source_message elsewhere
-       WHERE elsewhere.message_seq = sm.message_seq AND elsewhere.state = 'active'))
+       OR EXISTS (SELECT 1 FROM tree t WHERE t.scope = 'source' AND t.tail_seq = n.seq)))
+"""
+_SOURCES = "SELECT seq FROM source"
+_INACTIVE = """
+SELECT source_seq, message_seq FROM source_message
+WHERE source_seq IN (SELECT value FROM json_each(?)) AND state <> 'active'
+"""
+_ABANDONED = """
+SELECT count(DISTINCT j.value) FROM json_each(?) j WHERE NOT EXISTS (
+  SELECT 1 FROM source_message sm WHERE sm.message_seq = j.value AND sm.state = 'active')
 """
 _PRODUCERS = """
 SELECT p.seq, p.name, count(*), sum(s.usable), sum(s.offered)
@@ -135,7 +142,7 @@ def read_status(
     assert counts is not None
     everything = tally.of_everything(database)
     (sources, leaves, groups, open_messages, topics,
-     without_topic, abandoned) = counts  # fmt: skip
+     without_topic) = counts  # fmt: skip
     summarizer = settings.get(database, settings.SUMMARIZER)
     embedder = settings.get(database, settings.EMBEDDER)
     reranker = settings.get(database, settings.RERANKER)
@@ -149,7 +156,7 @@ def read_status(
         sqlite_version=".".join(map(str, SQLITE_VERSION)),
         sources=sources,
         messages=everything.messages,
-        abandoned=abandoned,
+        abandoned=memo.kept(database, _ABANDONED, lambda: _abandoned(database)),
         tokens=everything.tokens,
         leaves=leaves,
         groups=groups,
@@ -180,6 +187,20 @@ def read_status(
         reranker=None if reranker is None else embedders.label(reranker),
         chat=opening.label(_label(settings.get(database, settings.CHAT))),
     )
+
+
+def _abandoned(database: Database) -> int:
+    """How many messages are in no history any more."""
+
+    def read(seqs: Sequence[int]) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {seq: [] for seq in seqs}
+        for seq, message_seq in database.rows(_INACTIVE, (json_list(seqs),)):
+            found[seq].append(message_seq)
+        return found
+
+    sources = [seq for (seq,) in database.rows(_SOURCES)]
+    inactive = remembered.of_sources(database, _INACTIVE, sources, read).values()
+    return int(database.value(_ABANDONED, (json_list(chain(*inactive)),)))
 
 
 def _holding(database: Database) -> dict[EntryKind, int]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 from treemem import times
 from treemem.errors import SEE_MESSAGES, SEE_NODES, NotFoundError
@@ -31,6 +32,9 @@ WITH RECURSIVE down (seq) AS (
 )
 SELECT count(DISTINCT ls.message_seq) FROM down JOIN leaf_span ls ON ls.node_seq = down.seq
 """
+# Nodes whose messages are counted once only.
+COUNTED_MAX = 100_000
+_counted: WeakKeyDictionary[Database, dict[int, int]] = WeakKeyDictionary()
 _SPANS = """
 SELECT DISTINCT node_seq, message_seq FROM leaf_span
 WHERE node_seq IN (SELECT value FROM json_each(?))
@@ -86,7 +90,7 @@ def node_from(
     """
     seq, node_id, level, tokens, started, ended, provisional = row
     if message_count is None:
-        message_count = int(database.value(_MESSAGES_BELOW, (seq,)))
+        message_count = _messages_below(database, seq)
     shown = summary_seq if summary_seq is not None else summaries.shown_summary(database, seq)
     sql = ("SELECT n.id FROM node_child nc JOIN node n ON n.seq = nc.child_seq "
            "WHERE nc.node_seq = ? ORDER BY nc.ordinal")  # fmt: skip
@@ -99,6 +103,19 @@ def node_from(
         summaries=summaries.views_of(database, seq) if all_views else (),
         unproven=summaries.unproven(database, seq) if all_views else (),
     )  # fmt: skip
+
+
+def _messages_below(database: Database, seq: int) -> int:
+    """How many messages are below a node. What is below one never changes, and neither is its row
+    number used again."""
+    if database.is_writing:  # a number is used again after a rollback
+        return int(database.value(_MESSAGES_BELOW, (seq,)))
+    counts = _counted.setdefault(database, {})
+    if seq not in counts:
+        if len(counts) >= COUNTED_MAX:
+            counts.clear()
+        counts[seq] = int(database.value(_MESSAGES_BELOW, (seq,)))
+    return counts[seq]
 
 
 def _of_node(statements: tuple[Statement, ...], level: int) -> tuple[Statement, ...]:

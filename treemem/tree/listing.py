@@ -19,15 +19,16 @@ _NAMES = "SELECT seq, id FROM source"
 _SPANS = """
 SELECT seq, min(first_ms), max(last_ms) FROM (
   SELECT s.seq AS seq, n.started_at_ms AS first_ms, n.ended_at_ms AS last_ms
-  FROM source s JOIN tree t ON t.scope = 'source' AND t.key = s.id
-  JOIN tree_node tn ON tn.tree_seq = t.seq AND tn.level = 0 JOIN node n ON n.seq = tn.node_seq
-  WHERE s.seq IN (SELECT value FROM json_each(:seqs))
+  FROM json_each(:seqs) j CROSS JOIN source s ON s.seq = j.value
+  CROSS JOIN tree t ON t.scope = 'source' AND t.key = s.id
+  CROSS JOIN tree_node tn ON tn.tree_seq = t.seq AND tn.level = 0
+  CROSS JOIN node n ON n.seq = tn.node_seq
   UNION ALL
   SELECT s.seq, m.sent_at_ms, m.sent_at_ms
-  FROM source s JOIN source_message sm ON sm.source_seq = s.seq
+  FROM json_each(:seqs) j CROSS JOIN source s ON s.seq = j.value
+  CROSS JOIN source_message sm ON sm.source_seq = s.seq
     AND (sm.position >= s.open_position OR sm.state <> 'active' OR sm.open_from IS NOT NULL)
-  JOIN message m ON m.seq = sm.message_seq
-  WHERE s.seq IN (SELECT value FROM json_each(:seqs))
+  CROSS JOIN message m ON m.seq = sm.message_seq
 ) GROUP BY seq
 """
 
