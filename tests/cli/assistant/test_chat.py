@@ -113,7 +113,7 @@ def test_ctrl_c_interrupts_an_answer_and_what_was_said_is_kept() -> None:
         assert process.stdout is not None
         process.stdin.write(b"Write a very long story about a kiln, with many chapters.\n")
         process.stdin.flush()
-        begun = process.stdout.read(1)
+        begun = os.read(process.stdout.fileno(), 1)
         process.send_signal(signal.SIGINT)
         rest, notes = process.communicate(b"/quit\n", timeout=TIMEOUT_SECONDS)
     assert process.returncode == 0, notes.decode()
@@ -121,5 +121,4 @@ def test_ctrl_c_interrupts_an_answer_and_what_was_said_is_kept() -> None:
     ((_, asked), (role, said)) = turns()
     assert asked.startswith("Write a very long story")
     assert role == "assistant"
-    assert said.encode()[:1] == begun
-    assert len(said) < len(begun + rest) + 1
+    assert (begun + rest).decode() == f"{said}\n"
