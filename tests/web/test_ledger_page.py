@@ -107,6 +107,24 @@ def test_it_is_filtered(client: httpx.Client) -> None:
     assert rows(state="withdrawn") == 0
 
 
+def test_the_first_list_has_all_but_facts_and_the_last_everything(
+    served: Served, browser: Browser
+) -> None:
+    with opened(browser, served.address) as page:
+
+        def kinds() -> set[str]:
+            return {one.split("\n")[0] for one in page.locator(".kind").all_inner_texts()}
+
+        page.goto(f"{served.url}/ledger?sort=time")
+        assert kinds() == {"rule", "decision", "open point", "error"}
+        page.get_by_role("link", name="Everything", exact=True).click()
+        page.wait_for_url("**kind=all")
+        assert "fact" in kinds()
+        tabs = page.locator(".tabs a").all_inner_texts()
+        assert (tabs[0], tabs[-1]) == ("All but facts", "Everything")
+        assert page.locator(".tabs [aria-current]").all_inner_texts() == ["Everything"]
+
+
 def test_pages_are_bounded_and_lead_to_each_other(long_ledger: Path, browser: Browser) -> None:
     with serving(long_ledger) as served, opened(browser, served.address) as page:
         page.goto(f"{served.url}/ledger?kind=decision&sort=time")

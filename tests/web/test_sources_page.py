@@ -93,7 +93,7 @@ def test_it_is_filtered(many: Path) -> None:
 def test_sub_agents_stand_below_their_session(with_agents: Path, browser: Browser) -> None:
     with serving(with_agents) as served, opened(browser, served.address) as page:
         page.goto(f"{served.url}/sources")
-        page.get_by_text("1 source, the most recent first").wait_for()
+        page.get_by_text("1 source and 7 sub-agents, the most recent first").wait_for()
         assert page.locator("article.source:visible").count() == 1
         page.keyboard.press("j")
         page.keyboard.press("j")  # what is folded is not reached

@@ -40,6 +40,8 @@ PAGES = (
 )  # fmt: skip
 # The page of the navigation to which those of a single thing belong.
 _LISTS = {"/topic": "/topics", "/source": "/sources", "/node": "/tree", "/rules": "/ledger"}
+# What people call an entry of the kinds whose names say less.
+_KIND_WORDS = {"constraint": "rule", "open": "open point"}
 # Hexadecimal digits of an id that a page shows; addresses have the whole id.
 ID_CHARS = 12
 _STATUS: dict[type[TreememError], int] = {
@@ -109,7 +111,7 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {
         "day": day, "moment": moment, "period": period, "short": short, "number": number,
         "clip": clipped, "count": count_of, "urlencode": in_address, "for_page": for_page,
-        "plain_origin": plain_origin,
+        "plain_origin": plain_origin, "kind_word": lambda kind: _KIND_WORDS.get(kind, kind),
     }  # fmt: skip
     return environment
 

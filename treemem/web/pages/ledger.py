@@ -27,9 +27,11 @@ from treemem.web.reading.stretches import Stretch, around, located, stretches_of
 NAMES = ("kind", "state", "origin", *SCOPE, *TIMES, "sort", "page")
 # Entries of a page, messages of an entry, and characters of each.
 PAGE_ENTRIES, MESSAGES_MAX, MESSAGE_CHARS = 40, 20, 1_200
-# What people call the kinds and the states: of several entries, and of one.
+# What people call the kinds and the states: of several entries, and of one. Subtle: facts are so
+# many that they bury the others, so no kind means all others, and "all" means these and facts.
 KINDS = {"constraint": "Rules", "decision": "Decisions", "open": "Open points",
-         "error": "Errors", "fact": "Facts"}  # fmt: skip
+         "error": "Errors", "fact": "Facts", "all": "Everything"}  # fmt: skip
+_KINDS_FIRST = tuple(kind for kind in ENTRY_KINDS if kind != "fact")
 STATES = {"holds": "hold", "closed": "are closed", "superseded": "were replaced",
           "withdrawn": "were dropped or taken back"}  # fmt: skip
 ORDERS: dict[str, EntryOrder] = {"salience": "salience", "latest": "latest", "time": "time"}
@@ -76,7 +78,7 @@ def _entries(memory: Memory, filters: Filters) -> dict[str, Any]:
         raise UsageError(f"There is no order {order!r}; use {', '.join(ORDERS)}.")
     found = memory.ledger(
         filters.scope,
-        kinds=ENTRY_KINDS if kind is None else [kind],  # type: ignore[list-item]
+        kinds=_KINDS_FIRST if kind is None else ENTRY_KINDS if kind == "all" else [kind],  # type: ignore[list-item]
         states=ENTRY_STATES if state == "all" else [state],  # type: ignore[list-item]
         origins=ORIGINS if origin is None else [origin],  # type: ignore[list-item]
         since=chosen.get("since"), until=chosen.get("until"), order=ORDERS[order],

@@ -84,6 +84,7 @@ def _listed(memory: Memory, filters: Filters) -> dict[str, Any]:
     }  # fmt: skip
     offset = PAGE_SOURCES * (filters.page - 1)
     total = len(memory.source_ids(**chosen))
+    whole = len(memory.source_ids(**{**chosen, "with_agents": True}))
     views = memory.sources(**chosen, limit=PAGE_SOURCES, offset=offset)
     rows = [
         Row(view, () if chosen["with_agents"] else _agents(memory, view, BELOW_MAX))
@@ -92,7 +93,7 @@ def _listed(memory: Memory, filters: Filters) -> dict[str, Any]:
     return {
         "rows": [row for row in rows if not row.view.is_trivial],
         "trivial": [row for row in rows if row.view.is_trivial],
-        "total": total, "has_next": total > offset + PAGE_SOURCES,
+        "total": total, "agents": whole - total, "has_next": total > offset + PAGE_SOURCES,
     }  # fmt: skip
 
 
