@@ -55,6 +55,7 @@ def every_page(path: Path, query: str = "the") -> dict[str, list[str]]:
         "/topics": ["/topics"],
         "/topic/{id}": [f"/topic/{topic.id}" for topic in topics],
         "/timeline": ["/timeline"],
+        "/api": ["/api"],
         "/timeline/{day}": [f"/timeline/{day.day}" for day in days[-1:]],
     }
     assert filled.keys() == pages(), "each page has its addresses here"
@@ -64,4 +65,4 @@ def every_page(path: Path, query: str = "the") -> dict[str, list[str]]:
 def pages() -> set[str]:
     """The paths of the routes that are pages."""
     shown = {path for method, path in routes() if method == "GET"} - {*PARTS, *ENDLESS}
-    return {path for path in shown if not path.startswith(("/api", "/v1/"))}
+    return {path for path in shown if not path.startswith(("/api/", "/v1/"))}

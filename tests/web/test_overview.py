@@ -61,6 +61,10 @@ def test_days_lead_to_the_timeline(shared: Served, browser: Browser) -> None:
         page.wait_for_url("**/timeline/2025-11-05")
 
 
+def test_the_bars_are_of_a_month_at_least(client: httpx.Client) -> None:
+    assert client.get("/").text.count('class="place"') == 30
+
+
 def test_a_failed_job_is_shown_and_retried(served: Served, browser: Browser) -> None:
     with closing(Database(served.path)) as database:
         for state in ("dead", "todo"):

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,26 @@ def test_a_port_that_is_taken_is_said(path: Path) -> None:
         result = run("--db", str(path), "serve", "--port", port)
     assert result.exit_code == 1
     assert "--port" in result.stderr
+
+
+def test_pages_that_listen_do_not_keep_it_from_ending(path: Path) -> None:
+    process = started(path)
+    try:
+        assert process.stdout is not None
+        address = httpx.URL(process.stdout.readline().strip())
+        with ExitStack() as streams:
+            client = streams.enter_context(httpx.Client(timeout=PATIENCE, follow_redirects=True))
+            client.get(address)
+            for _ in range(5):
+                stream = client.stream("GET", address.copy_with(path="/events", query=None))
+                next(streams.enter_context(stream).iter_lines())
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=3)
+        assert process.stderr is not None
+        assert "Cancel" not in process.stderr.read(), "no stream had to be cut off"
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_it_ends_by_itself_when_nobody_asks_any_more(path: Path) -> None:

@@ -24,8 +24,9 @@ from treemem.web.pages.timeline import Chart, chart
 
 # Items of each list.
 OPEN_MAX, RULES_MAX, SOURCES_MAX, DEAD_MAX = 8, 12, 8, 5
-# Days of the bars of messages, up to the latest one; and of those of model calls, up to today.
-ACTIVITY_DAYS, USAGE_DAYS = 90, 30
+# Days of the bars of messages, up to the latest one, at most and at least; and of those of model
+# calls, up to today.
+ACTIVITY_DAYS, ACTIVITY_DAYS_MIN, USAGE_DAYS = 90, 30, 30
 
 
 def show_overview(request: Request) -> Response:
@@ -62,7 +63,8 @@ def _activity(memory: Memory) -> Chart:
     if not counts:
         return chart({}, [])
     days = _days_up_to(max(counts), ACTIVITY_DAYS)
-    return chart(counts, [day for day in days if day >= min(counts)])
+    first = min(min(counts), days[-min(ACTIVITY_DAYS_MIN, len(days))])
+    return chart(counts, [day for day in days if day >= first])
 
 
 def _days_up_to(last: str, count: int) -> list[str]:
