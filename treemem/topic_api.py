@@ -22,6 +22,7 @@ from treemem.topics import assignment, mapping, merging
 from treemem.topics import store as topic_store
 from treemem.topics.mapping import Related, TopicPart
 from treemem.topics.store import Topic
+from treemem.types import one_or_more
 from treemem.worker import collection_jobs
 
 # The length of a topic name, in characters.
@@ -91,10 +92,11 @@ class Topics:
             return mapping.read_part(self._database, start, limit)
 
     def related(self, topic_ids: Sequence[str]) -> tuple[Related, ...]:
-        """Returns which of these topics, whose whole ids are given, are related, and how closely.
-        Takes time for each pair of them."""
+        """Returns which of these topics are related, and how closely. Takes time for each pair of
+        them. Raises NotFoundError, AmbiguousIdError."""
         with self._database.reading():
-            return mapping.read_related(self._database, topic_ids)
+            ids = [topic_store.resolve(self._database, one) for one in one_or_more(topic_ids)]
+            return mapping.read_related(self._database, ids)
 
     def rename(self, topic_id: str, name: str) -> TopicView:
         """Sets a permanent name. Raises UsageError if it is empty, too long or unprintable."""
