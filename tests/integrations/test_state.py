@@ -26,6 +26,14 @@ def test_every_text_of_a_value_is_redacted_however_deep(memory: Memory) -> None:
     assert kept.value["n"] == 3
 
 
+def test_a_value_that_is_nested_too_deeply_is_refused(memory: Memory) -> None:
+    value: object = TOKEN
+    for _ in range(5_000):
+        value = [value]
+    with pytest.raises(UsageError, match="too deeply"):
+        State(memory, "test").put("a", "k", value)
+
+
 def test_a_rule_that_is_new_holds_for_a_text_that_was_stored_before(memory: Memory) -> None:
     state = State(memory, "test")
     state.put("a", "k1", "the code is Zebra-77")

@@ -77,6 +77,34 @@ def test_append_redacts_texts_authors_and_titles(memory: Memory) -> None:
     assert not has_secrets(memory)
 
 
+def test_an_id_that_has_a_secret_is_refused(memory: Memory) -> None:
+    said = Message("user", "hello")
+    with pytest.raises(UsageError, match=r"source's id has a secret in it: .*\[redacted") as raised:
+        memory.append(f"chats/{TOKEN}", [said])
+    assert TOKEN not in str(raised.value)
+    with pytest.raises(UsageError, match="external_id has a secret"):
+        memory.append("chats/1", [Message("user", "hello", external_id=f"key {TOKEN}")])
+    with pytest.raises(UsageError, match="session's id has a secret"):
+        memory.session(f"v1/{TOKEN}")
+    assert TOKEN.encode() not in memory.path.read_bytes()
+    memory.append(f"chats/{TOKEN}", [said], redact=False)
+    memory.append(f"chats/{TOKEN}", [said])  # it is there already
+
+
+def test_a_secret_of_a_turn_is_redacted_however_deep(memory: Memory) -> None:
+    deep: object = f"use {TOKEN}"
+    for _ in range(150):
+        deep = {"in": [deep]}
+    call = {"type": "tool_use", "id": "c1", "name": "sh", "input": {"deep": deep}}
+    session = memory.session("a/1")
+    session.append([{"role": "user", "content": "Go."}, {"role": "assistant", "content": [call]}])
+    assert TOKEN.encode() not in memory.path.read_bytes()
+    for _ in range(5_000):
+        deep = [deep]
+    with pytest.raises(UsageError, match="nested too deeply"):
+        session.append({"role": "user", "content": "Go on.", "deep": deep})
+
+
 def test_a_damaged_line_leaves_no_secret_in_its_report(memory: Memory, tmp_path: Path) -> None:
     log = session(turns=5)
     path = log.write(tmp_path)

@@ -65,6 +65,10 @@ def append_messages(
     """Stores the messages and returns their ids. A message with an external_id is stored once; one
     without is new each time. Raises UsageError for values that cannot be stored."""
     originals = [mark(messages.storable(_valid(message))) for message in added]
+    if sources.seq_of(database, source.id) is None:
+        redaction.check_name("The source's id", source.id)
+    for message in originals:
+        redaction.check_name("A message's external_id", message.external_id)
     redacted = [redaction.redact(message) for message in originals]
     counts = count_many([message.text for message in redacted])
     title, project = redaction.text(source.title), redaction.text(source.project)

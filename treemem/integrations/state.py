@@ -123,16 +123,23 @@ def _as_it_is(text: str) -> str:
 
 def redacted(value: Any, clean: Clean) -> Any:
     """A JSON value whose texts are cleaned: without secrets, and without lone surrogates, which no
-    file takes.
+    file takes. Raises UsageError for a value that is nested too deeply.
 
     The names of fields stay as they are, since programs look values up by them.
     """
+    try:
+        return _redacted(value, clean)
+    except RecursionError as error:
+        raise UsageError("This value is nested too deeply.") from error
+
+
+def _redacted(value: Any, clean: Clean) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list | tuple):
-        return [redacted(item, clean) for item in value]
+        return [_redacted(item, clean) for item in value]
     if isinstance(value, dict):
-        return {key: redacted(item, clean) for key, item in value.items()}
+        return {key: _redacted(item, clean) for key, item in value.items()}
     return value
 
 
@@ -140,5 +147,7 @@ def as_json(value: Any, default: Callable[[Any], Any] | None = None) -> str:
     """The value as JSON. default: as in json.dumps. Raises UsageError."""
     try:
         return json.dumps(value, allow_nan=False, default=default)
-    except (TypeError, ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise UsageError("This value is nested too deeply.") from error
+    except (TypeError, ValueError) as error:
         raise UsageError(f"This value is no JSON ({error}): {repr(value)[:80]}.") from error

@@ -178,13 +178,16 @@ class Redaction:
     """Redacts the texts of one call.
 
     redactor: None to redact nothing. label: identifies the rules and the policy; a log that was
-    read under another label is read again.
+    read under another label is read again. names: finds secrets in names.
     """
 
-    def __init__(self, key: bytes, redactor: Redactor | None, label: str) -> None:
+    def __init__(
+        self, key: bytes, redactor: Redactor | None, label: str, names: Redactor | None = None
+    ) -> None:
         self._key = key
         self._redactor = redactor
         self.label = label
+        self._names = names
 
     @classmethod
     def of(cls, database: Database, redact: Redact = True, *, keep: bool = True) -> Redaction:
@@ -197,7 +200,8 @@ class Redaction:
         policy = policy_of(database)
         pii = policy.pii or redact == "pii"
         rules = (patterns.VERSION, pii, sorted(policy.allow), sorted(policy.deny))
-        return cls(key, Redactor(key, policy.allow, pii=pii, deny=policy.deny), f"redacted {rules}")
+        redactor = Redactor(key, policy.allow, pii=pii, deny=policy.deny)
+        return cls(key, redactor, f"redacted {rules}", Redactor(key, policy.allow))
 
     def redact(self, message: Message) -> Message:
         """The message without secrets; the same object if it has none."""
@@ -206,6 +210,15 @@ class Redaction:
     def text(self, text: str | None) -> str | None:
         """The text without secrets; None for None."""
         return text if text is None or self._redactor is None else self._redactor.redact_text(text)
+
+    def check_name(self, what: str, name: object) -> None:
+        """Raises UsageError for a name with a secret: by a name things are found, so it is stored
+        as it is. What the file denies and personal data are no secrets in a name."""
+        if self._names and isinstance(name, str) and self._names.redact_text(name) != name:
+            raise UsageError(
+                f"{what} has a secret in it: {self._names.redact_text(name)!r}. It is stored as it "
+                "is; choose another."
+            )
 
     def title(self, text: str | None, chars_max: int) -> str | None:
         """The title without secrets. If it has chars_max characters, it may have been cut within a

@@ -1,6 +1,6 @@
 """Reads the messages that a caller appends to a session.
 
-Tested in tests/sessions/test_session.py.
+Tested in tests/sessions/test_session.py and tests/privacy/test_policy.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from treemem.types import Message
 
 # Characters of the first words of a turn.
 BRIEF_CHARS = 120
-_DEPTH_MAX = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,9 @@ def _plain(message: object) -> dict[str, Any]:
         )
     try:
         plain = json.loads(json.dumps(dict(message), allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise _too_deep(message) from error
+    except (TypeError, ValueError) as error:
         raise UsageError(f"This message is no JSON ({error}): {repr(message)[:80]}.") from error
     if not isinstance(plain.get("role"), str):
         raise UsageError(f'A message has a "role", unlike {repr(message)[:80]}.')
@@ -156,21 +157,24 @@ def _plain(message: object) -> dict[str, Any]:
 
 
 def _redacted(message: dict[str, Any], redaction: Redaction) -> dict[str, Any]:
-    """A message without secrets in any of its texts, and without lone surrogates, which neither a
-    file nor a provider takes."""
-    return {
-        storable_text(key)[0]: _clean(value, redaction, _DEPTH_MAX)
-        for key, value in message.items()
-    }
+    """A message without secrets in any of its texts, however deep they are, and without lone
+    surrogates, which neither a file nor a provider takes. Raises UsageError."""
+    try:
+        return {storable_text(key)[0]: _clean(value, redaction) for key, value in message.items()}
+    except RecursionError as error:
+        raise _too_deep(message) from error
 
 
-def _clean(value: Any, redaction: Redaction, depth: int) -> Any:
+def _too_deep(message: Mapping[str, Any]) -> UsageError:
+    # Subtle: repr() of it would fail too.
+    return UsageError(f"This message is nested too deeply; it has {', '.join(map(str, message))}.")
+
+
+def _clean(value: Any, redaction: Redaction) -> Any:
     if isinstance(value, str):
         return storable_text(redaction.text(value) or "")[0]
-    if depth and isinstance(value, list):
-        return [_clean(item, redaction, depth - 1) for item in value]
-    if depth and isinstance(value, dict):
-        return {
-            storable_text(key)[0]: _clean(item, redaction, depth - 1) for key, item in value.items()
-        }
+    if isinstance(value, list):
+        return [_clean(item, redaction) for item in value]
+    if isinstance(value, dict):
+        return {storable_text(key)[0]: _clean(item, redaction) for key, item in value.items()}
     return value

@@ -59,7 +59,9 @@ def open_session(engine: Engine, wanted: Wanted) -> Session:
     redaction = Redaction.of(database, wanted.redact)
     with database.reading():
         stored = sessions.of_source(database, wanted.source.id)
-    if stored is not None:
+    if stored is None:
+        redaction.check_name("The session's id", wanted.source.id)
+    else:
         _check_same(stored, wanted)
     window = wanted.window or (stored.window_tokens if stored else WINDOW)
     reserve = wanted.reserve

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 openai = pytest.importorskip("openai", reason="needs the client of OpenAI")
 
-from tests.helpers.fake_server import FakeServer, chunks, completion  # noqa: E402
-from tests.helpers.web_server import TOKEN, Served, serving  # noqa: E402
+from tests.helpers.fake_server import FakeServer, Reply, chunks, completion  # noqa: E402
+from tests.helpers.secret_samples import ALNUM  # noqa: E402
+from tests.helpers.web_server import PATIENCE, TOKEN, Served, serving  # noqa: E402
 from treemem import Memory, Message  # noqa: E402
+from treemem.assistant.completions.routes import AT_ONCE_MAX  # noqa: E402
 
 HELLO = [{"role": "user", "content": "Hello, I am Ana."}]
 
@@ -210,6 +217,56 @@ def test_errors_have_the_shape_and_the_status_that_the_client_knows(
     with pytest.raises(openai.APIError, match="broke off"):
         list(client.chat.completions.create(model="tiny", messages=HELLO, stream=True))
     assert not any("tools" in body for body in server.bodies)
+
+
+def test_the_server_answers_others_while_a_model_is_slow(
+    server: FakeServer, served: Served
+) -> None:
+    goes_on = threading.Event()
+    waiting = Reply(
+        200, completion("Done.").body, {"Content-Type": "application/json"},
+        act=lambda _: goes_on.wait(PATIENCE),
+    )  # fmt: skip
+    count = 45  # more than the threads of all other answers
+    server.replies.extend([waiting] * count)
+    client = client_of(served)
+    with ThreadPoolExecutor(count) as threads, served.client() as page:
+        try:
+            asked = [
+                threads.submit(
+                    ask, client, f"Hello {number}", extra_headers={"X-Treemem-Session": f"{number}"}
+                )
+                for number in range(count)
+            ]
+            while len(server.bodies) < AT_ONCE_MAX // 2:  # some may share a lock
+                time.sleep(0.05)
+            time.sleep(1)
+            assert page.get("/sources").status_code == 200
+            assert [one.id for one in client.models.list()] == ["tiny"]
+            assert len(server.bodies) <= AT_ONCE_MAX
+        finally:
+            goes_on.set()
+        assert [one.result() for one in asked] == ["Done."] * count
+
+
+def test_what_no_header_and_no_file_takes_breaks_no_answer(
+    server: FakeServer, served: Served
+) -> None:
+    del server
+    post = partial(httpx.post, f"{served.url}/v1/chat/completions", timeout=PATIENCE)
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    odd = {"model": "tiny", "messages": HELLO, "\ud800": 1}
+    refused = post(content=json.dumps(odd), headers=headers)
+    assert refused.status_code == 400
+    assert "is not supported" in refused.json()["error"]["message"]
+    named = {"model": "tiny", "messages": HELLO, "metadata": {"session": "Über Öl"}}
+    answered = post(json=named, headers=headers)
+    assert answered.status_code == 200
+    assert "x-treemem-session" not in answered.headers  # not that of another conversation
+    named["metadata"] = {"session": "key ghp_" + ALNUM}
+    refused = post(json=named, headers=headers)
+    assert refused.status_code == 400
+    assert "secret" in refused.json()["error"]["message"]
 
 
 def test_without_a_model_the_answer_says_how_to_get_one(path: Path, served: Served) -> None:

@@ -14,12 +14,13 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
+import anyio
 import anyio.to_thread
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from treemem.assistant import chat_model
@@ -33,6 +34,9 @@ from treemem.models.child import Streamed
 Result = TypeVar("Result")
 # Conversations are told apart by so many locks.
 _LOCKS = 64
+# Requests that are answered at the same time; the others wait. They have threads of their own, so
+# that a model which is slow does not hold up what else the server answers.
+AT_ONCE_MAX = 16
 _LOG = logging.getLogger(__name__)
 
 
@@ -51,6 +55,7 @@ class Completions:
         self._memory = memory
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
         self._model_lock = threading.Lock()
+        self._threads: anyio.CapacityLimiter | None = None
         self._model: ChatModel | None = None
 
     def routes(self) -> list[BaseRoute]:
@@ -81,21 +86,19 @@ class Completions:
                 protocol.check_local(wanted.options)
             if wanted.is_streamed:
                 return await self._streaming(wanted, model)
-            answer = await anyio.to_thread.run_sync(self._answer, wanted, model, None)
+            answer = await self._in_thread(self._answer, wanted, model, None)
         except (RefusedError, TreememError) as error:
             return _refusal(error)
         counts = protocol.usage(answer.tokens_in, answer.tokens_out)
         body = protocol.completion(
             _answer_id(), int(time.time()), model.name, answer.text, answer.stopped, counts
         )
-        return JSONResponse(body, headers={SESSION_HEADER: _header(wanted)})
+        return _json(body, headers=_header(wanted))
 
     async def _streaming(self, wanted: Wanted, model: ChatModel) -> Response:
         """A stream that has begun: an error before the first piece is an answer of its own."""
         pieces = _Pieces()
-        work = asyncio.create_task(
-            anyio.to_thread.run_sync(self._answer, wanted, model, pieces.streamed)
-        )
+        work = asyncio.create_task(self._in_thread(self._answer, wanted, model, pieces.streamed))
         work.add_done_callback(lambda _: pieces.end())
         try:
             first = await pieces.next()
@@ -107,7 +110,7 @@ class Completions:
         events = _events(wanted, model.name, first, pieces, work)
         return StreamingResponse(
             events, media_type="text/event-stream",
-            headers={SESSION_HEADER: _header(wanted), "cache-control": "no-store"},
+            headers={**_header(wanted), "cache-control": "no-store"},
         )  # fmt: skip
 
     async def _list_models(self, request: Request) -> Response:
@@ -115,8 +118,8 @@ class Completions:
         try:
             model = await anyio.to_thread.run_sync(self._opened)
         except TreememError:
-            return JSONResponse({"object": "list", "data": []})
-        return JSONResponse({"object": "list", "data": [_model_body(model)]})
+            return _json({"object": "list", "data": []})
+        return _json({"object": "list", "data": [_model_body(model)]})
 
     async def _show_model(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -126,9 +129,14 @@ class Completions:
                 raise _no_model(name, model.name)
         except (RefusedError, TreememError) as error:
             return _refusal(error)
-        return JSONResponse(_model_body(model))
+        return _json(_model_body(model))
 
     # -- in threads ----------------------------------------------------------------------
+
+    async def _in_thread(self, run: Callable[..., Result], *arguments: Any) -> Result:
+        if self._threads is None:  # it belongs to the event loop that runs now
+            self._threads = anyio.CapacityLimiter(AT_ONCE_MAX)
+        return await anyio.to_thread.run_sync(run, *arguments, limiter=self._threads)
 
     def _opened(self) -> ChatModel:
         """The chat model in use now. Raises ModelError."""
@@ -205,6 +213,11 @@ async def _events(
         pieces.streamed.cancelled.set()  # the client may have left
 
 
+def _json(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    # Subtle: a text may have what only an escape can write, a lone surrogate.
+    return Response(json.dumps(body), status, headers, "application/json")
+
+
 def _event(body: Any) -> str:
     return f"data: {json.dumps(body)}\n\n"
 
@@ -224,7 +237,7 @@ async def _not_there(request: Request) -> Response:
 
 def _refusal(error: RefusedError | TreememError) -> Response:
     refused = _as_refused(error)
-    return JSONResponse(refused.body(), refused.status)
+    return _json(refused.body(), refused.status)
 
 
 def _as_refused(error: RefusedError | TreememError) -> RefusedError:
@@ -254,6 +267,8 @@ def _answer_id() -> str:
     return f"chatcmpl-{secrets.token_hex(12)}"
 
 
-def _header(wanted: Wanted) -> str:
-    """The conversation's name, by which a client can go on with it."""
-    return wanted.name.removeprefix("v1/").encode("ascii", "replace").decode()
+def _header(wanted: Wanted) -> dict[str, str]:
+    """The header with the conversation's name, by which a client can go on with it; none for a name
+    that a header cannot have, which the client has chosen itself."""
+    name = wanted.name.removeprefix("v1/")
+    return {SESSION_HEADER: name} if name.isascii() else {}
