@@ -31,8 +31,8 @@ def commands() -> dict[str, click.Command]:
     for name in COMMANDS:
         command = cli.get_command(context, name)
         assert command is not None
-        below = command.commands if isinstance(command, click.Group) else {"": command}
-        found |= {f"{name} {key}".strip(): one for key, one in below.items()}
+        below = dict(command.commands) if isinstance(command, click.Group) else {}
+        found |= {f"{name} {key}".strip(): one for key, one in {"": command, **below}.items()}
     return {
         name: command for name, command in found.items()
         if any(parameter.name == "as_json" for parameter in command.params)
@@ -103,6 +103,7 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         "message show": [[message]],
         "source show": [["chat/2"], ["chat/2", "--messages"]],
         "compact": [[DEMO, "--window", "2000"]],
+        "config get": [["summarizer"], ["memory"]],
         "session pin": [["mill", "--task", "Order"]], "session unpin": [["mill", "--goal"]],
         "session show": [["mill"]], "session context": [["mill"], ["mill", "--query", "sacks"]],
         "session fold": [["other", "ordering"]], "session recall": [["mill", "b0"]],
