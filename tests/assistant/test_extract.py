@@ -49,3 +49,16 @@ def test_the_reply_to_somebodys_question_is_found_without_its_words(memory: Memo
 def test_code_is_no_sentence(memory: Memory) -> None:
     reply = asked(memory, "Which kiln controller is used?")
     assert not any("Kiln(max" in one.text for one in reply.sentences)
+
+
+def test_what_asks_the_same_is_no_answer_and_the_reply_to_it_is(memory: Memory) -> None:
+    memory.append("chat/2", [
+        Message("user", "Make the kiln's limit configurable."),
+        Message("assistant", "It is read from LIMIT now."),
+    ])  # fmt: skip
+    reply = asked(memory, "How do I make the kiln's limit configurable?")
+    assert [one.text for one in reply.sentences] == ["It is read from LIMIT now."]
+    reply = memory.ask("Is the kiln's limit configurable?", model=False)
+    assert "Make the kiln's limit configurable." in [one.text for one in reply.sentences]
+    memory.append("chat/3", [Message("user", "Where is the trowel?")])
+    assert not memory.ask("where is the trowel", model=False).is_known

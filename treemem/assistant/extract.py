@@ -43,6 +43,8 @@ KIND = 1.0
 # What a sentence is extended to at most, in characters, if it begins with a pronoun.
 CHARS_MAX = 400
 _PRONOUN = lazy_regex(r"(?i)(?:it|this|that|they|these|those|he|she|there|then|so|and|but)\b")
+# What cannot be answered in the words of the question alone.
+_WIDE = lazy_regex(r"(?i)\s*(?:who|whom|whose|what|when|where|which|why|how)\b")
 _NUMBER_ASKED = lazy_regex(
     r"(?i)\bhow (?:many|much|long|often|old|far|big)\b|\bwhat (?:number|port)"
 )
@@ -125,14 +127,15 @@ def _sentences(passage: Passage) -> Iterator[Quote]:
 
 
 def _rated(question: str, asked: Asked, candidates: Sequence[Quote], total: int) -> list[Quote]:
-    """The candidates with their scores."""
+    """The candidates that can answer, with their scores."""
     messages = {one.message.id: one.message for one in candidates}
     shares = knowing.shares_of(asked, [one.text for one in messages.values()], total)
     of_message = dict(zip(messages, shares, strict=True))
     found = _found(candidates)
     wanted = intent.STATEMENTS_FIRST.get(asked.kind, ())
+    asked_again = _asked_again(question, candidates)
     asks_number = bool(_NUMBER_ASKED.search(question))
-    replied = _replied(candidates)
+    replied = _replied(candidates, asked_again)
     return [
         replace(one, score=(
             OWN * one.share + MESSAGE * of_message[one.message.id] + REPLIED * replied.get(at, 0.0)
@@ -144,7 +147,7 @@ def _rated(question: str, asked: Asked, candidates: Sequence[Quote], total: int)
             + KIND * (one.kind in wanted and one.text in one.passage.text)
             * (min(1.0, one.share + of_message[one.message.id]) if asked.stems else 1.0)
         ))
-        for at, one in enumerate(candidates)
+        for at, one in enumerate(candidates) if at not in asked_again
     ]  # fmt: skip
 
 
@@ -158,7 +161,18 @@ def _found(candidates: Sequence[Quote]) -> dict[str | None, float]:
     return {key: (value - least) / ((most - least) or 1.0) for key, value in scores.items()}
 
 
-def _replied(candidates: Sequence[Quote]) -> dict[int, float]:
+def _asked_again(question: str, candidates: Sequence[Quote]) -> set[int]:
+    """Which sentences ask what is asked, in its own words, as does "Make the port configurable" for
+    "How do I make the port configurable?". They answer nothing."""
+    said = set(bm25.stems(question)) if _WIDE.match(question) else set()
+    words = [set(bm25.stems(one.text)) for one in candidates]
+    return {
+        at for at, one in enumerate(candidates)
+        if (words[at] and words[at] <= said) or (one.share > 0.99 and one.text.endswith("?"))
+    }  # fmt: skip
+
+
+def _replied(candidates: Sequence[Quote], asked_again: set[int]) -> dict[int, float]:
     """For sentences of a reply: the share of the question right before it, of somebody else."""
     replied: dict[int, float] = {}
     before: Quote | None = None
@@ -166,7 +180,11 @@ def _replied(candidates: Sequence[Quote]) -> dict[int, float]:
         if before is not None and one.message.id == before.message.id:
             if at - 1 in replied:
                 replied[at] = replied[at - 1]
-        elif before is not None and before.text.endswith("?") and before.passage is one.passage:
+        elif (
+            before is not None
+            and before.passage is one.passage
+            and (before.text.endswith("?") or at - 1 in asked_again)
+        ):
             replied[at] = before.share
         before = one
     return replied
