@@ -95,3 +95,14 @@ def test_between_fences_of_which_the_last_is_not_closed_nothing_is_typed() -> No
     assert marked("```\na\n```\nAlways use tabs.\n```\nb\n```") == [
         ("code", "```\na\n```"), ("code", "```\nb\n```"),
     ]  # fmt: skip
+
+
+def test_an_assistants_artifacts_are_code_and_its_thoughts_are_thinking() -> None:
+    thought = "<antThinking>A chart would help.</antThinking>"
+    code = '<antArtifact identifier="a" type="application/vnd.ant.react">x = 1\n</antArtifact>'
+    letter = '<antArtifact type="text/markdown">We open in May.</antArtifact>'
+    text = f"Here it is. {thought}\n{code}\n{letter}\nTry it. <antArtifact>never closed"
+    assert marked(text, role="assistant") == [
+        ("thinking", thought), ("code", code), ("code", "<antArtifact>never closed"),
+    ]  # fmt: skip
+    assert ("code", code) not in marked(text)

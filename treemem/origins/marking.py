@@ -21,14 +21,21 @@ _BEGINNING_CHARS = 20_000
 _FENCE = lazy_regex(
     r"^[ \t]{0,3}(```+|~~~+).*?(?:^[ \t]{0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
 )
+# What Claude writes for its interface, not for the reader: its thoughts, and files of code.
+_FOR_INTERFACE = lazy_regex(
+    r"<ant(?:(?P<thinking>Thinking)|Artifact(?![^>]{0,400}text/markdown))\b[^>]{0,400}>"
+    r".*?(?:</ant(?(thinking)Thinking|Artifact)>|\Z)",
+    re.DOTALL,
+)
 
 
 def mark(message: Message) -> Message:
     """The message with its origin set, and with a part for each stretch that is not plain speech.
 
-    Code between fences becomes a part in every message; elements that a tool adds and pasted text
-    only where the user is said to have typed it. A message that consists of such elements alone
-    is no turn of the user's: it becomes another agent's, or "injected", or a "summary".
+    Code between fences becomes a part in every message, and so do an assistant's artifacts;
+    elements that a tool adds and pasted text only where the user is said to have typed it. A
+    message that consists of such elements alone is no turn of the user's: it becomes another
+    agent's, or "injected", or a "summary".
 
     Example:
         >>> mark(Message(text="Why?\\n> It never works.")).parts
@@ -47,6 +54,8 @@ def mark(message: Message) -> Message:
         ]
         message = _without_user(message, parts)
         origin = plain_origin(message)
+    if origin == "assistant":
+        parts += list(_for_interface(message.text, parts))
     parts += [
         Part("code", *span)
         for start, end in _plain(message.text, parts)
@@ -58,6 +67,14 @@ def mark(message: Message) -> Message:
             for span in pasted.pasted_spans(message.text, taken=_covered(parts))
         ]
     return replace(message, origin=origin, parts=tuple(parts))
+
+
+def _for_interface(text: str, parts: list[Part]) -> Iterator[Part]:
+    """An assistant's artifacts of code, and its thoughts."""
+    if "<ant" in text:
+        for start, end in list(_plain(text, parts)):
+            for found in _FOR_INTERFACE.finditer(text, start, end):
+                yield Part("thinking" if found["thinking"] else "code", *found.span())
 
 
 def _beyond_typing(text: str, parts: list[Part]) -> Iterator[Part]:
