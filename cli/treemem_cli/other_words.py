@@ -29,6 +29,12 @@ MEANINGS: tuple[tuple[str, dict[str, str]], ...] = (
     ("discover scan init setup", {}),
     ("status info count", {}),
     ("watch follow sync", {}),
+    ("serve web ui page gui dashboard", {}),
+    ("usage cost costs price", {}),
+    ("completion completions complete autocomplete", {
+        "": 'For bash: eval "$(_TREEMEM_COMPLETE=bash_source treemem)" completes commands and ids. '
+            "Other shells: docs/how-to/completion.md.",
+    }),
     ("compact compress shrink", {}),
     ("pull download install", {"": "To download a model: treemem model pull."}),
     ("version", {"": "To print the version: treemem --version."}),

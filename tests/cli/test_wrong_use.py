@@ -338,6 +338,9 @@ def test_a_text_named_as_the_memory_file_is_said_to_be_none(tmp_path: Path) -> N
         (("ledger", "list"), "treemem ledger rules, decisions, open, errors or facts"),
         (("version",), "treemem --version"),
         (("settings",), "Did you mean 'config'?"),
+        (("web",), "Did you mean 'serve'?"),
+        (("cost",), "Did you mean 'usage'?"),
+        (("completion",), "_TREEMEM_COMPLETE=bash_source"),
         (("ingest", "--format", "whatsap", "README.md"), "Did you mean 'whatsapp'?"),
     ],
 )

@@ -177,22 +177,29 @@ class _Talk:
             result = self._memory.search(words, budget_tokens=RECALL_TOKENS, order="auto")
             _echo(result.text or "Nothing was found.")
         else:
-            for block in self._session.catalog():
-                _echo(f"{block.id}: {block.request}")
+            _echo("\n".join(f"{one.id}: {one.request}" for one in self._session.catalog())
+                  or "No turns yet.")  # fmt: skip
 
     def _pin(self, text: str) -> None:
-        self._session.pin(constraints=[text])
+        if text:
+            self._session.pin(constraints=[text])
         self._print_pins()
 
     def _unpin(self, text: str) -> None:
         meant = [one for one in self._session.pins.constraints if text.casefold() in one.casefold()]
-        self._session.unpin(constraints=meant if len(meant) == 1 else [text])
+        if text or len(meant) == 1:
+            self._session.unpin(constraints=meant if len(meant) == 1 else [text])
+        elif meant:
+            note("Which one? /unpin and a part of it.")
         self._print_pins()
 
     def _print_pins(self) -> None:
         _echo("\n".join(f"Pinned: {one}" for one in self._session.pins.constraints) or "No pins.")
 
     def _ask(self, question: str) -> None:
+        if not question:
+            note("Ask what? /ask and a question.")
+            return
         from treemem_cli.assistant.ask import print_reply
 
         print_reply(self._memory.ask(question))

@@ -64,6 +64,17 @@ def test_why_shows_what_the_model_was_sent_with_ids_pins_and_rules() -> None:
     assert result.stdout.rstrip().endswith("No pins.")
 
 
+def test_a_command_without_its_words_lists_what_there_is_or_says_what_is_missing() -> None:
+    lines = ["/recall", "/pin One.", "/pin Two.", "/pin", "/unpin", "/ask", "/unpin two", "/unpin"]
+    with FakeServer() as server:
+        result = run("chat", "--model", server.url, stdin="\n".join(lines))
+    assert result.stdout.startswith("No turns yet.\nPinned: One.\n")
+    assert result.stdout.count("Pinned: One.\nPinned: Two.\n") == 3
+    assert result.stdout.endswith("Pinned: One.\nNo pins.\n")
+    assert "Which one?" in result.stderr
+    assert "Ask what?" in result.stderr
+
+
 def test_an_answer_cannot_control_the_terminal() -> None:
     with FakeServer() as server:
         server.replies.append(chunks("a\x1b", "[2Jb\u202e"))
