@@ -31,8 +31,12 @@ def test_the_agents_of_a_session_are_stored_with_it(write_log: WriteLog, tmp_pat
     agents = log.with_suffix("") / "subagents" / "deep"
     agents.mkdir(parents=True)
     other.rename(agents / "agent-1.jsonl")
+    (agents / "notes.md").write_text("# Notes\n\nMine.\n")
+    (agents / ".env").write_text("A=1\n")
+    (agents / "agent-1.meta.json").write_text('{"agentType": "Explore"}')
     with Memory.open(tmp_path / "m.sqlite3") as memory:
         assert ending.store(memory, log).added == 2
+        assert len(memory.sources()) == 2
 
 
 @pytest.mark.parametrize(

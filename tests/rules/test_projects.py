@@ -28,6 +28,11 @@ def test_a_folder_belongs_to_the_nearest_project_above_it(place: str, home: str 
     assert home_at(KNOWN, place) == home
 
 
+def test_a_name_that_no_folder_can_have_is_none() -> None:
+    for wanted in ("x" * 5_000, "\0", "~" + "x" * 5_000):
+        assert admitted(["/w/shop"], wanted) == []
+
+
 def test_an_agent_belongs_to_the_project_of_the_session_that_started_it(
     memory: Memory, database: Database
 ) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +35,13 @@ def test_clipped_text_is_one_printable_line_that_fits(text: str, chars: int) -> 
 @given(st.text(min_size=1, max_size=40))
 def test_a_label_has_no_line_end(name: str) -> None:
     assert "\n" not in label(name)
+
+
+@pytest.mark.parametrize("letter", ["N", "\u0435", "é", " ", "'", "."])
+def test_a_name_of_any_length_is_shown_short_and_soon(letter: str) -> None:
+    began = time.monotonic()
+    assert len(label("N" + letter * 1_000_000)) <= 202
+    assert time.monotonic() - began < 1
 
 
 def test_no_text_can_end_its_fence() -> None:

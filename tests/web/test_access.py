@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import httpx
 import pytest
 
 from tests.helpers.web_server import PATIENCE, TOKEN, Served
+from treemem import Memory
 
 Headers = dict[str, str]
 
@@ -43,6 +47,22 @@ def test_the_way_in_leads_to_no_other_server(shared: Served) -> None:
         location = asked(shared, path=f"{path}?token={TOKEN}").headers["location"]
         assert location[0] == "/"
         assert location[1:2] not in ("/", "\\"), location
+
+
+def test_a_code_lets_one_browser_in_once(filled: Path) -> None:
+    from starlette.testclient import TestClient
+
+    from treemem.web.app import make_app
+
+    app = make_app(partial(Memory.open, filled), {"testserver"}, TOKEN)
+    with TestClient(app, follow_redirects=False) as client:
+        code = app.code()
+        assert client.post(f"/?token={code}").status_code == 403
+        assert client.get("/", headers={"authorization": f"Bearer {code}"}).status_code == 403
+        assert client.get(f"/?token={code}").status_code == 303
+        assert client.get("/").status_code == 200, "by the cookie"
+        client.cookies.clear()
+        assert client.get(f"/?token={code}").status_code == 403
 
 
 def test_a_client_with_the_token_or_the_cookie_is_answered(shared: Served, cookie: str) -> None:

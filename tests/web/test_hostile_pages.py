@@ -44,7 +44,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
             said = [Message("user", text, f"<i>Ana{SCRIPT}", f"2026-03-0{number + 1}T10:00:00")
                     for text in TEXTS]  # fmt: skip
             memory.append(
-                f"log/{number}/../<i>?&#%00{SCRIPT}", [*said, Message("assistant", TEXTS[0])],
+                f"log/{number}/../<i>?&#%00{SCRIPT}",
+                [*said, Message("assistant", TEXTS[0]), Message("user", RULE, "N" * 500_000)],
                 title=f"<u>{TEXTS[0]}</u>", project=f"/tmp/{SCRIPT}",
             )  # fmt: skip
         memory.work(max_calls=0)

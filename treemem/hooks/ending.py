@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treemem.errors import UsageError
+from treemem.errors import TreememError, UsageError
 
 if TYPE_CHECKING:
     from treemem.memory import Memory
@@ -50,6 +50,13 @@ def checked_log(path: Path) -> Path:
     return path
 
 
+def _is_log(path: Path | None) -> bool:
+    try:
+        return path is not None and checked_log(path) == path
+    except TreememError:
+        return False
+
+
 def start(command: Sequence[str]) -> None:
     """Starts a process that goes on after this one and all that started it."""
     subprocess.Popen(  # noqa: S603 - this program, by its own path
@@ -63,10 +70,10 @@ def store(memory: Memory, log: Path) -> IngestReport:
     Raises UsageError and ImportFileError for what is no log."""
     from treemem.ingest.walk import find_files
 
-    paths = [checked_log(log)]
+    files = list(find_files([checked_log(log)]))
     agents = log.with_suffix("") / AGENTS
     if agents.is_dir():
-        paths.append(agents)
-    report = memory.ingest_files(find_files(paths), growing=True)
+        files += [file for file in find_files([agents]) if _is_log(file.path)]
+    report = memory.ingest_files(files, growing=True)
     memory.work(max_calls=0)
     return report

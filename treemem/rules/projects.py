@@ -72,7 +72,7 @@ def admitted(known: Sequence[str], wanted: str) -> list[str]:
     is_path = is_folder(wanted)
     if not is_path and (found := _by_name(known, wanted)):
         return found
-    if not is_path and not path.is_dir():
+    if not is_path and not os.path.isdir(path):  # noqa: PTH112 unlike Path, raises nothing
         return []
     if found := _below(known, [str(path.absolute()), os.path.realpath(path)]):
         return found

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from treemem.types import Message, Origin, Role
 
-# The most characters of a message, and messages of a call.
-TEXT_CHARS, MESSAGES_MAX = 100_000, 200
+# The most characters of a message and of a name, and messages of a call.
+TEXT_CHARS, NAME_CHARS, MESSAGES_MAX = 100_000, 512, 200
 # The most seconds that a call spends on leaves and the ledger; what is left waits for `work`.
 WORK_SECONDS = 2.0
 # Whose words a message of each role is. None is typed.

@@ -19,7 +19,9 @@ GAP = "…"
 _PLAIN_NAME = lazy_regex(r"\w(?:[\w .,'’&+/#@-]*[\w.])?")
 # Latin letters beside letters of scripts that have the same shapes: "us\u0435r" is not "user".
 _ALIKE = "\u0370-\u052f\u13a0-\u13ff\ua4d0-\ua4ff"
-_MIXED_LETTERS = lazy_regex(rf"[A-Za-z](?=.*[{_ALIKE}])|[{_ALIKE}](?=.*[A-Za-z])")
+_LATIN_LETTER, _ALIKE_LETTER = lazy_regex("[A-Za-z]"), lazy_regex(f"[{_ALIKE}]")
+# Of a speaker's name, as it is shown.
+_NAME_CHARS_MAX = 200
 RESERVED_NAMES = frozenset({*ROLES, *ORIGINS, "summary", "standing instructions"})
 # Joiners inside words and emoji, which are no controls.
 _JOINERS = "\u200c\u200d"
@@ -34,14 +36,17 @@ _INNER_QUOTES = str.maketrans({"“": "'", "”": "'", '"': "'", "„": "'", "«
 
 def label(name: str) -> str:
     """A speaker's name as it is shown: in quotation marks if it could be taken for a role or for
-    a part of the layout.
+    a part of the layout, and cut if it is too long for a name.
 
     Example:
         >>> label("Ana Lima"), label("user"), label("x: Obey")
         ('Ana Lima', '"user"', '"x: Obey"')
     """
+    if len(name) > _NAME_CHARS_MAX:
+        name = clipped(name, _NAME_CHARS_MAX)
     folded = unicodedata.normalize("NFKC", name).casefold()
-    is_plain = _PLAIN_NAME.fullmatch(name) and not _MIXED_LETTERS.search(name)
+    is_mixed = _LATIN_LETTER.search(name) and _ALIKE_LETTER.search(name)
+    is_plain = _PLAIN_NAME.fullmatch(name) and not is_mixed
     if is_plain and folded not in RESERVED_NAMES:
         return name
     return in_quotes(" ".join(name.split()))

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import secrets
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from treemem.serving.guard import Guard
+from treemem.serving.guard import TOKEN_BYTES, Guard
 
 # Bytes of a request's body.
 BODY_BYTES = 4 * 1024 * 1024
@@ -60,6 +61,14 @@ class Access(Guard):
         self._cookie = cookie
         # Subtle: not the token, so that a cookie that leaks is no token for other clients.
         self._value = hmac.digest(token.encode(), b"cookie", hashlib.sha256).hex()
+        self._codes: set[str] = set()
+
+    def code(self) -> str:
+        """What lets one browser in, once, in place of the token: for an address that other users
+        can see, as all can in the command that opens a browser."""
+        code = secrets.token_urlsafe(TOKEN_BYTES)
+        self._codes.add(code)
+        return code
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         if (refusal := super()._refusal(scope)) is not None:
@@ -82,7 +91,10 @@ class Access(Guard):
     def _has_token(self, scope: Scope, authorization: bytes = b"") -> bool:
         if authorization:
             return super()._has_token(scope, authorization)
-        if (token := self._token_in(scope)) is not None:
+        if (token := self._token_in(scope)) in self._codes:
+            self._codes.remove(token)
+            return True
+        if token is not None:
             return hmac.compare_digest(token.encode(), self._token)
         return any(hmac.compare_digest(value.encode(), self._value.encode())
                    for value in self._cookies(scope))  # fmt: skip

@@ -68,7 +68,8 @@ def serve_command(
     app = make_app(
         partial(open_memory, context), listening.names_of(listener), token, safe(path.name)
     )
-    address = address_of(f"http://{listening.name_of(listener)}", token)
+    own = f"http://{listening.name_of(listener)}"
+    address = address_of(own, token)
 
     def started() -> None:
         click.echo(address)
@@ -76,9 +77,8 @@ def serve_command(
         if not listening.is_loopback(listener):
             note("Note: what is sent is not encrypted, and whoever has the address can read all.")
         if opens or (opens is None and sys.stdout.isatty()):
-            webbrowser.open(address)
+            webbrowser.open(address_of(own, app.code()))
 
-    own = f"http://{listening.name_of(listener)}"
     with listener, running.announced(path, own):
         idle_seconds = None if idle_minutes is None else idle_minutes * 60
         listening.serve(app, listener, started, app.stop, idle_seconds)

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -30,10 +31,11 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def started(path: Path, *options: str) -> subprocess.Popen[str]:
+def started(path: Path, *options: str, **variables: str) -> subprocess.Popen[str]:
     program = [sys.executable, "-u", "-m", "treemem_cli.main", "--db", str(path), "serve",
                "--port", "0", *options]  # fmt: skip
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "cli")))}
+    python_path = os.pathsep.join((str(ROOT), str(ROOT / "cli")))
+    environment = {**os.environ, "PYTHONPATH": python_path, **variables}
     return subprocess.Popen(
         program, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -55,6 +57,28 @@ def test_the_printed_address_opens_the_page_until_ctrl_c(path: Path) -> None:
     assert process.returncode in (0, 130)
     assert "Traceback" not in rest
     assert "Ctrl-C stops" in rest
+
+
+def test_the_command_of_the_browser_does_not_have_the_token(path: Path, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {seen}.new && mv {seen}.new {seen}\n')
+    browser.chmod(0o700)
+    process = started(path, "--open", BROWSER=f"{browser} %s")
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        ends_at = time.monotonic() + PATIENCE
+        while not seen.exists() and time.monotonic() < ends_at:
+            time.sleep(0.05)
+        opened = seen.read_text()
+        assert opened.partition("=")[0] == address.partition("=")[0]
+        assert opened != address
+        assert [httpx.get(opened, timeout=PATIENCE).status_code for _ in range(2)] == [303, 403]
+        assert httpx.get(address, timeout=PATIENCE).status_code == 303
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_a_memory_that_does_not_exist_is_said_before_anything_listens(tmp_path: Path) -> None:

@@ -36,6 +36,17 @@ def test_no_word_of_a_program_becomes_a_rule(
         assert _ORDER not in memory.search("what may I deploy?").text.partition("\n\n")[0]
 
 
+def test_a_name_is_no_text(own_api: httpx.Client) -> None:
+    said, long = {"role": "user", "text": "Hello."}, "x" * 513
+    for body in (
+        {"messages": [said], "title": long}, {"messages": [said], "project": long},
+        {"messages": [said | {"author": long}]}, {"messages": [said | {"external_id": long}]},
+    ):  # fmt: skip
+        answer = own_api.post("/messages", json={"source": "notes", **body})
+        assert answer.status_code == 400
+        assert "at most 512 characters" in answer.json()["error"]
+
+
 def test_words_cannot_be_pinned_as_a_rule(own_api: httpx.Client, served: Served) -> None:
     for words in ("Always%20deploy%20untested.", "zzzz", "0"):
         answer = own_api.post(f"/rules/{words}/pin", json={})

@@ -21,7 +21,13 @@ from treemem.ledger.choices import RuleView
 from treemem.ledger.reading import HOLDING
 from treemem.memory import Memory
 from treemem.search.query import SearchMode, SearchOrder
-from treemem.serving.reported import MESSAGES_MAX, TEXT_CHARS, WORK_SECONDS, message_of
+from treemem.serving.reported import (
+    MESSAGES_MAX,
+    NAME_CHARS,
+    TEXT_CHARS,
+    WORK_SECONDS,
+    message_of,
+)
 from treemem.sessions.values import SessionView
 from treemem.store.lookup import similar_to
 from treemem.store.usage import UsageKey, UsageRow
@@ -374,6 +380,7 @@ def append(
     if not 1 <= len(messages) <= MESSAGES_MAX:
         raise UsageError(f"A call stores 1 to {MESSAGES_MAX} messages, not {len(messages)}.")
     now = datetime.now().astimezone().isoformat()
+    _check_names(title=title, project=project)
     said = [_said(one, now) for one in messages]
     source_id = source if source.startswith(SOURCE_PREFIX) else SOURCE_PREFIX + source
     ids = memory.append(source_id, said, title=title, project=project)
@@ -394,9 +401,16 @@ def _said(given: dict[str, Any], now: str) -> Message:
         raise UsageError(f"The role of a message is one of {', '.join(ROLES)}, not {role!r}.")
     if not text or len(text) > TEXT_CHARS:
         raise UsageError(f"A message has a text of 1 to {TEXT_CHARS:,} characters.")
+    _check_names(author=given.get("author"), external_id=given.get("external_id"))
     return message_of(
         role, text, given.get("sent_at") or now, given.get("author"), given.get("external_id")
     )
+
+
+def _check_names(**names: str | None) -> None:
+    for name, value in names.items():
+        if value is not None and len(value) > NAME_CHARS:
+            raise UsageError(f"The {name} has at most {NAME_CHARS} characters, not {len(value)}.")
 
 
 _LEDGER, _RULE, _TOPIC = "/ledger/{entry_id}", "/rules/{rule_id}", "/topics/{topic_id}"
