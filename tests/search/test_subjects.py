@@ -46,6 +46,16 @@ def test_a_subject_that_nobody_mentioned_is_said(filled: Memory) -> None:
     assert result.passages[0].source_id == "boat"
 
 
+def test_a_question_for_what_there_is_not_says_so(filled: Memory) -> None:
+    none = "No decision that holds was found, only what comes nearest."
+    assert none not in filled.search("what did we decide?").missing
+    filled.append("pond", [Message(text="The heron came back to the pond.")])
+    found = filled.search("what did we decide?", scope=Scope.source("pond"))
+    assert none in found.missing
+    assert found.passages
+    assert none not in filled.search("what did the heron do?", scope=Scope.source("pond")).missing
+
+
 @pytest.mark.parametrize(
     "question",
     ["what did we decide?", "what did we finally decide as a team?", "which rules hold here?",

@@ -143,6 +143,7 @@ class Search:
             room = budget - _titles_room(budget)
             prepared = replace(prepared, query=replace(query, budget_tokens=room))
         material = _material(database, prepared, judged, self._roots, self._rules, self._cache)
+        notes += _none_found(material, notes)
         chosen, tokens = selection.select(material, renderer, self._cache)
         return renderer.result(chosen, tokens, notes, budget=budget if has_titles else 0)
 
@@ -153,6 +154,15 @@ def order_of(order: SearchOrder, prepared: Prepared, is_about: Found) -> SearchO
     if order != "auto":
         return order
     return "score" if prepared.kind == "narrow" or is_about == "some" else "time"
+
+
+def _none_found(material: Material, notes: Sequence[str]) -> list[str]:
+    """A note if a question asks for decisions, open points or rules and there is none."""
+    note = intent.NONE_FOUND.get(material.kind)
+    has_rules = material.kind == "rules" and bool(material.standing)
+    if note is None or material.first or has_rules:
+        return []
+    return [] if any(one.startswith("Nothing ") for one in notes) else [note]
 
 
 def _titles_room(budget_tokens: int) -> int:

@@ -97,6 +97,12 @@ STATEMENTS_FIRST: dict[QuestionKind, tuple[StatementKind, ...]] = {
     "decisions": ("decision",), "open": ("open",), "rules": ("constraint",),
     "about": ("gist", "decision", "constraint"),
 }  # fmt: skip
+# What is said where there is no such statement, though a search has found something.
+NONE_FOUND: dict[QuestionKind, str] = {
+    "decisions": "No decision that holds was found, only what comes nearest.",
+    "open": "No open point was found, only what comes nearest.",
+    "rules": "No rule that holds was found, only what comes nearest.",
+}
 # Words of questions for a summary; any other words of the question name its subject.
 FORMS = frozenset(
     "give get provide please short brief quick full clear detailed thorough comprehensive complete "
