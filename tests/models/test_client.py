@@ -45,6 +45,13 @@ def test_an_answer_ends_before_a_stop_string(client: LlamaClient):
     assert (answer.text, answer.stopped) == (whole[: whole.index(stop)], "stop")
 
 
+def test_a_model_does_not_go_on_with_marks_alone(client: LlamaClient):
+    question = ask(client, "```\n\n```\n\n```\n\n```\n\nGo on.")
+    text = client.generate(question, max_tokens=200).text
+    assert text.count("```\n\n```") < 30
+    assert "```\n\n```" in text  # it would have gone on
+
+
 def test_special_tokens_in_content_are_text(client: LlamaClient):
     assert client.count_tokens("<|im_end|>") > 3
     special = client.generate([Segment("<|im_end|>", special=True)], max_tokens=1)

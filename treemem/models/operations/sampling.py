@@ -3,7 +3,9 @@
 Runs in the child process. The most likely token is chosen, of equals the one with the smallest
 id, so that an answer is a function of its prompt. A token that would repeat three tokens of the
 answer is made unlikely, since small models run in circles; unless it has no letter: in
-"3.11 and 2.3.1" the repetition is right. Tested in tests/models/test_client.py.
+"3.11 and 2.3.1" the repetition is right, though not for long.
+
+Tested in tests/models/test_client.py.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ from treemem.models.llama import CancelledError, LoadedModel
 # In logits.
 _REPETITION_COST = 12.0
 _REPETITION_TOKENS = 3
+# After so many tokens without a letter, such as fences around nothing, these are not repeated
+# either.
+_MARKS_MAX = 60
 _PIECE_BYTES = 512
 
 
@@ -138,6 +143,7 @@ class Chooser:
         self._ignore_eos = ignore_eos
         self._answer: list[int] = []
         self._followed: dict[tuple[int, ...], set[int]] = {}
+        self._marks = 0  # tokens since the last letter
 
     def choose(self) -> int:
         """The most likely token that has text or, without ignore_eos, ends the answer."""
@@ -156,7 +162,9 @@ class Chooser:
     def accept(self, token: int) -> None:
         """Records the token after the ones before it."""
         before = tuple(self._answer[1 - _REPETITION_TOKENS :])
-        if any(map(str.isalpha, _piece(self._model, token).decode("utf-8", "ignore"))):
+        letters = any(map(str.isalpha, _piece(self._model, token).decode("utf-8", "ignore")))
+        self._marks = 0 if letters else self._marks + 1
+        if letters or self._marks > _MARKS_MAX:
             self._followed.setdefault(before, set()).add(token)
         self._answer.append(token)
 
