@@ -159,6 +159,8 @@ def test_without_topics_the_page_says_so(tmp_path: Path) -> None:
     Memory.open(path).close()
     with serving(path) as served, served.client() as client:
         assert "no topics yet" in client.get("/topics").text
+        for path in ("/", "/search", "/tree", "/ledger", "/topics", "/timeline", "/sources"):
+            assert "treemem discover --ingest" in client.get(path).text, path
 
 
 def test_a_topic_shows_its_words_and_sources(client: httpx.Client, filled: Path) -> None:

@@ -82,7 +82,9 @@ def _blocks(numbers: Sequence[int], largest: int) -> Iterable[tuple[int, float, 
 def show_timeline(request: Request) -> Response:
     """The months, and the days of one."""
     found = ask(request, Memory.days_by_tool)
-    return page(request, "timeline.html", **_values(found, request.query_params.get("month", "")))
+    values = _values(found, request.query_params.get("month", ""))
+    is_empty = ask(request, lambda memory: memory.is_empty)
+    return page(request, "timeline.html", **values, is_empty=is_empty)
 
 
 def _values(found: DaysByTool, wanted: str) -> dict[str, Any]:

@@ -35,8 +35,9 @@ def show_topics(request: Request) -> Response:
         pictures = [topic_map.picture(shown.topics[: len(ids)], related, canvas)
                     for canvas in (topic_map.WIDE, topic_map.NARROW)]  # fmt: skip
     return page(
-        request, "topics.html", shown=shown, start=start, pictures=pictures, list_max=LIST_MAX
-    )
+        request, "topics.html", shown=shown, start=start, pictures=pictures, list_max=LIST_MAX,
+        is_empty=ask(request, lambda memory: memory.is_empty),
+    )  # fmt: skip
 
 
 def show_topic(request: Request) -> Response:

@@ -62,7 +62,7 @@ def _values(request: Request) -> dict[str, Any]:
             shown = window(database, found, private, given.get("node") or None, part)
             return {"window": shown, "name": nodes.name_of(database, private, found)}
 
-        return read(memory, question)
+        return read(memory, question) | {"is_empty": memory.is_empty}
 
     found = ask(request, values)
     shown: Window = found["window"]
