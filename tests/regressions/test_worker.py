@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from treemem.reports import WorkReport
 from treemem.store.database import Database
 from treemem.summarize import extractive
 from treemem.tree import builder
-from treemem.types import TreeShape
+from treemem.types import Role, TreeShape
 from treemem.worker import source_jobs
 from treemem.worker.source_jobs import SourceWork
 
@@ -266,3 +267,15 @@ def test_an_expired_lease_is_recovered_while_a_worker_runs_and_not_only_at_its_s
     report = memory.work(max_calls=0, progress=while_running)
     assert without_intervals(report.done) == {"seal": 2, "extract": 2}
     assert memory.tree(Scope.source("stale")).statements
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
+@pytest.mark.parametrize("lead", ["It was:", "```", "====", "- one"])
+def test_a_message_with_a_page_of_blank_lines_holds_nothing_up(
+    memory: Memory, role: Role, lead: str
+) -> None:
+    began = time.monotonic()
+    memory.append("log/1", [Message(role, lead + "\n" * 60_000 + "x")])
+    memory.work(max_calls=0)
+    assert memory.digest(Scope.source("log/1")).headline is not None
+    assert time.monotonic() - began < 8

@@ -50,10 +50,10 @@ _ONLY_LOOKS = lazy_regex(r'(?<!\\)"command"\s*:\s*"view"')
 _INTERRUPTED = "[Request interrupted by user"
 # The last line of a test run, of the most common tools.
 _TESTS = lazy_regex(
-    r"^[=\s]*((?:\d+ (?:passed|failed|errors?|skipped|xfailed|warnings?|deselected)(?:, )?)+ in "
+    r"^[= \t]*((?:\d+ (?:passed|failed|errors?|skipped|xfailed|warnings?|deselected)(?:, )?)+ in "
     r"[\d.]+ ?m?s)\b|^(test result: (?:ok|FAILED)\. \d+ passed; \d+ failed)"
-    r"|^\s*(Tests:\s+(?:\d+ (?:passed|failed|skipped|todo|total)(?:, )?)+)"
-    r"|^(Ran \d+ tests? in [\d.]+s)|^\s*(\d+ (?:passing|failing))\b",
+    r"|^[ \t]*(Tests:\s+(?:\d+ (?:passed|failed|skipped|todo|total)(?:, )?)+)"
+    r"|^(Ran \d+ tests? in [\d.]+s)|^[ \t]*(\d+ (?:passing|failing))\b",
     re.MULTILINE,
 )
 

@@ -62,7 +62,7 @@ AKIN_CHARS_MIN = 3
 FAINT_WEIGHT = 0.5
 
 # Markup, code, links, paths, and what a transcript says of sounds, photos and files: no words.
-_FENCE = lazy_regex(r"^\s*(```|~~~).*?(?:^\s*\1|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = lazy_regex(r"^[^\S\n]*(```|~~~).*?(?:^[^\S\n]*\1|\Z)", re.MULTILINE | re.DOTALL)
 _NOISE = lazy_regex(
     r"https?://\S+|www\.\S+|(?<!\S)[^\s@]{1,64}@[^\s@]{1,64}|\[[^\]\n]{0,400}\](?!\()|\{[^}\n]{0,80}\}"
     r"|</?[A-Za-z!][^>\n]{0,200}>|\((?:inaudible|laugh\w{0,9}|applause|crosstalk|pause)\)"

@@ -28,7 +28,7 @@ _SUFFIXES = {"k": 1_000, "m": 1_000_000, "bn": 1_000_000_000}
 _DIGITS = lazy_regex(r"(\d[\d.,:]*)(st|nd|rd|th|[a-z]{1,3})?", re.IGNORECASE)
 # Letters that a transcript spells: "T_V_", "V_C_R_".
 _SPELLED_OUT = lazy_regex(r"\b(?:[A-Za-z]_){2,}(?:[A-Za-z]\b)?|\b(?:[A-Z]\.){2,}(?=\s)")
-_MARKS = lazy_regex(r"\{[a-z]{3,20}\}|[*`#]+|^\s*[-•>]+\s+", re.MULTILINE)
+_MARKS = lazy_regex(r"\{[a-z]{3,20}\}|[*`#]+|^[^\S\n]*[-•>]+\s+", re.MULTILINE)
 _CALENDAR = {
     **{month[:3]: month for month in MONTHS},
     **{month: month for month in MONTHS},

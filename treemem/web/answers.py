@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote
 import jinja2
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from treemem import times
@@ -82,6 +82,8 @@ def answer_error(request: Request, error: Exception) -> Response:
     """The answer to a request that failed: what was wrong, and the way out."""
     status, words = 500, f"An unexpected {type(error).__name__}; the server's output has more."
     headers = None
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=400)  # nobody reads it
     if isinstance(error, HTTPException):
         status, words, headers = error.status_code, error.detail, error.headers
     elif isinstance(error, TreememError):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
@@ -79,6 +80,7 @@ def make_app(
         routes=routes, lifespan=lifespan,
         exception_handlers={
             HTTPException: answer_error, TreememError: answer_error, Exception: answer_error,
+            ClientDisconnect: answer_error,
         },
     )  # fmt: skip
     app.state.memory, app.state.name = memory, name

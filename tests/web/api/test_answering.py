@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("starlette", reason="needs the extra web")
-from treemem import Message
+import anyio
+
+from tests.helpers.web_server import TOKEN
+from treemem import Memory, Message
+from treemem.web.app import make_app
 
 if TYPE_CHECKING:
     import httpx
 
     from tests.helpers.web_server import Served
+
+
+def test_a_client_that_leaves_before_its_body_has_come_is_no_error(filled: Path) -> None:
+    app = make_app(partial(Memory.open, filled), {"testserver"}, TOKEN)
+    headers = {"host": "testserver", "authorization": f"Bearer {TOKEN}", "content-length": "9",
+               "content-type": "application/json"}  # fmt: skip
+    for path in ("/api/v1/messages", "/v1/chat/completions", "/rules"):
+        scope = {
+            "type": "http", "http_version": "1.1", "method": "POST", "path": path, "scheme": "http",
+            "root_path": "", "query_string": b"", "app": None, "server": ("testserver", 80),
+            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        }  # fmt: skip
+        anyio.run(app, scope, _left, _ignored)
+
+
+async def _left() -> Any:
+    return {"type": "http.disconnect"}
+
+
+async def _ignored(_: Any) -> None:
+    pass
 
 
 def test_the_next_pages_lead_through_the_whole_list(api: httpx.Client) -> None:

@@ -27,8 +27,8 @@ _VOICES: dict[Origin, Voice] = {
     "typed": "user", "assistant": "assistant", "person": "person", "document": "document",
 }  # fmt: skip
 # A message with a fence, a heading or several items of a list is an explanation.
-_FENCE = lazy_regex(r"^\s*(?:```|~~~|#{1,6} )", re.MULTILINE)
-_ITEM = lazy_regex(r"^\s*(?:[-*+•] |\d{1,3}[.)] |\*\*[^*\n]+\*\*)", re.MULTILINE)
+_FENCE = lazy_regex(r"^[^\S\n]*(?:```|~~~|#{1,6} )", re.MULTILINE)
+_ITEM = lazy_regex(r"^[^\S\n]*(?:[-*+•] |\d{1,3}[.)] |\*\*[^*\n]+\*\*)", re.MULTILINE)
 _ITEMS_MIN = 3
 
 
