@@ -25,9 +25,10 @@ ANSWER_SECONDS = 1.0
 @contextlib.contextmanager
 def announced(memory: Path, address: str) -> Iterator[None]:
     """Within the block, found() gives the address for this memory file."""
-    path = _path(memory)
-    new = path.with_name(f"{path.name}.{os.getpid()}")
+    path: Path | None = None
     with contextlib.suppress(OSError):  # the page works without
+        path = _path(memory)
+        new = path.with_name(f"{path.name}.{os.getpid()}")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
@@ -36,14 +37,17 @@ def announced(memory: Path, address: str) -> Iterator[None]:
     try:
         yield
     finally:
-        if _read(path) == (address, os.getpid()):  # not that of a later server
+        if path and _read(path) == (address, os.getpid()):  # not that of a later server
             path.unlink(missing_ok=True)
 
 
 def found(memory: Path) -> str | None:
     """The address of the page that is served for a memory file, such as "http://127.0.0.1:8642";
     None if there is none, or if nobody answers there any more."""
-    entry = _read(_path(memory))
+    try:
+        entry = _read(_path(memory))
+    except OSError:
+        return None
     if entry is None:
         return None
     place = urlsplit(entry[0])
@@ -55,6 +59,7 @@ def found(memory: Path) -> str | None:
 
 
 def _path(memory: Path) -> Path:
+    """The file for a memory file. Raises OSError if the user's folder is another user's."""
     import platformdirs
 
     name = hashlib.sha256(os.fsencode(memory.resolve())).hexdigest()[:16]

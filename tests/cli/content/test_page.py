@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from tests.helpers.command_line import run
@@ -48,6 +49,17 @@ def test_each_id_has_the_page_of_its_kind(runtime: Path, address: str, ids: dict
         assert run("search", "pump").exit_code == 0
         assert run("open", "1", "--page").stdout == f"{address}/message/{ids['message']}\n"
     assert not kept.exists()
+
+
+def test_a_folder_of_another_user_is_not_used(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: str) -> str:
+        raise PermissionError("the runtime directory is owned by uid 1000")
+
+    monkeypatch.setattr(platformdirs, "user_runtime_dir", refused)
+    with running.announced(tmp_path / "m.sqlite3", address):
+        assert running.found(tmp_path / "m.sqlite3") is None
 
 
 def test_without_a_server_it_says_how_to_start_one(runtime: Path, ids: dict[str, str]) -> None:
