@@ -19,6 +19,7 @@ from treemem.queue import jobs
 from treemem.reports import WorkReport
 from treemem.store.database import Database
 from treemem.summarize import extractive
+from treemem.summarize.kinds import place
 from treemem.tree import builder
 from treemem.types import Role, TreeShape
 from treemem.worker import source_jobs
@@ -279,3 +280,12 @@ def test_a_message_with_a_page_of_blank_lines_holds_nothing_up(
     memory.work(max_calls=0)
     assert memory.digest(Scope.source("log/1")).headline is not None
     assert time.monotonic() - began < 8
+
+
+def test_a_message_in_many_leaves_is_looked_through_once(memory: Memory) -> None:
+    place._explains.cache_clear()
+    memory.append("log/1", [Message("assistant", " ".join(map(str, range(20_000))))])
+    memory.work(max_calls=0)
+    looks = place._explains.cache_info()
+    assert looks.misses == 1
+    assert looks.hits > 10

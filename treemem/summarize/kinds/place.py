@@ -8,6 +8,7 @@ Tested in tests/summarize/test_detectors.py.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -99,7 +100,9 @@ def turn_of(message: Message, setting: Setting, reply: Message | None) -> Turn:
         True
     """
     text = message.text
-    is_guide = message.role == "assistant" and (
-        _FENCE.search(text) is not None or len(_ITEM.findall(text)) >= _ITEMS_MIN
-    )
-    return Turn(setting, reply, is_guide, "?" in text)
+    return Turn(setting, reply, message.role == "assistant" and _explains(text), "?" in text)
+
+
+@functools.lru_cache(maxsize=16)  # a message of megabytes is in hundreds of leaves
+def _explains(text: str) -> bool:
+    return _FENCE.search(text) is not None or len(_ITEM.findall(text)) >= _ITEMS_MIN
