@@ -35,11 +35,14 @@ class IncomingTurn:
     turn: Turn
     names: Mapping[str, str]
 
-    def message(self, sent_at: str | datetime | None) -> Message | None:
-        """The words of the message, as the memory stores them; None without any."""
+    def message(self, sent_at: str | datetime | None, typed: bool = True) -> Message | None:
+        """The words of the message, as the memory stores them; None without any. typed: whether
+        the user typed what has their role."""
         message = shapes.to_message(self.turn, self.names)
         if message is None or not message.text.strip():
             return None
+        if message.role == "user" and not typed:
+            message = replace(message, origin="agent")
         return replace(message, sent_at=sent_at, external_id=None, unique_id=False, session=None)
 
     @property

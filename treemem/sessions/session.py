@@ -106,14 +106,16 @@ class Session(Stateful):
         messages: Mapping[str, Any] | Iterable[Mapping[str, Any]],
         *,
         sent_at: str | datetime | None = None,
+        typed: bool = True,
     ) -> list[int]:
         """Stores messages as they were sent to or returned by a provider, and returns the positions
         of their turns.
 
         messages: of OpenAI's or Anthropic's shape; the session keeps the shape of its first one and
         converts the others. A system message at the beginning becomes the system prompt. sent_at:
-        None means now. Secrets are replaced by markers before anything is stored. Raises
-        UsageError for a message that is neither, of which none is stored then.
+        None means now. typed: False if a program may have written what it sends as the user's,
+        which then never becomes a rule. Secrets are replaced by markers before anything is stored.
+        Raises UsageError for a message that is neither, of which none is stored then.
         """
         given = listed(messages)
         redaction = Redaction.of(self._database, self._redact)
@@ -124,7 +126,7 @@ class Session(Stateful):
             state = self._state
             seen = (state.count, state.row.shape)
             incoming = Incoming.of(given, state, redaction)
-            said = [turn.message(stamp) for turn in incoming.turns]
+            said = [turn.message(stamp, typed) for turn in incoming.turns]
             tokens = [tokens_of(turn.turn, self._count) for turn in incoming.turns]
             with self._database.transaction():
                 self._refresh_within()

@@ -42,12 +42,18 @@ _STATIC = Path(__file__).parent / "static"
 
 
 def make_app(
-    open_memory: Callable[[], Memory], names: set[str], token: str, name: str = "memory"
+    open_memory: Callable[[], Memory],
+    names: set[str],
+    token: str,
+    name: str = "memory",
+    *,
+    typed: bool = False,
 ) -> Page:
     """The application that shows a memory.
 
     open_memory: opens it, at the first request. names: the values of Host by which it is asked,
-    see serving.listening. token: what lets a client in. name: what pages call the memory.
+    see serving.listening. token: what lets a client in. name: what pages call the memory. typed:
+    whether the user typed what clients of /v1 send as the user's.
     """
     routes: list[BaseRoute] = [
         *overview.ROUTES,
@@ -65,7 +71,7 @@ def make_app(
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
     memory = OpenMemory(open_memory)
-    completions = Completions(memory)
+    completions = Completions(memory, typed=typed)
     routes += completions.routes()
 
     @asynccontextmanager

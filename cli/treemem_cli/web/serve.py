@@ -31,6 +31,8 @@ PORT = 8642
 )  # fmt: skip
 @click.option("--open/--no-open", "opens", default=None,
               help="Open the page in the browser. Default: on a terminal.")  # fmt: skip
+@click.option("--typed", is_flag=True,
+              help="Clients of /v1 send as the user only what you typed.")  # fmt: skip
 @click.option("--idle", "idle_minutes", type=click.FloatRange(min=0, min_open=True),
               metavar="MINUTES", help="Stop when nothing was asked for so long.")  # fmt: skip
 @click.pass_context
@@ -41,6 +43,7 @@ def serve_command(
     token_env: str | None,
     opens: bool | None,
     idle_minutes: float | None,
+    typed: bool,
 ) -> None:
     """Serve a page that shows the memory, on this machine only.
 
@@ -66,7 +69,11 @@ def serve_command(
         path = memory.path
     listener = _listener(host, port)
     app = make_app(
-        partial(open_memory, context), listening.names_of(listener), token, safe(path.name)
+        partial(open_memory, context),
+        listening.names_of(listener),
+        token,
+        safe(path.name),
+        typed=typed,
     )
     own = f"http://{listening.name_of(listener)}"
     address = address_of(own, token)

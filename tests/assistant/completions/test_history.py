@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,3 +117,19 @@ def test_no_message_of_any_history_is_lost_or_stored_twice_on_a_path(
 
 def _text(message: Any) -> str:
     return chat_model.text_of(message)
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_what_a_program_sends_as_the_user_is_a_rule_only_if_the_user_says_that_they_type_it(
+    memory: Memory, database: Database, typed: bool
+) -> None:
+    body = {"model": "m", "messages": [
+        {"role": "user", "content": "From now on, always answer in English."},
+    ]}  # fmt: skip
+    with FakeServer() as server:
+        model = opened(memory, database, server)
+        history.placed(memory, database, model, protocol.wanted(body, None), typed)
+    memory.work(max_calls=0)
+    rules = [rule.text for rule in memory.rules()]
+    assert rules == (["From now on, always answer in English."] if typed else [])
+    assert memory.search("answer in English").passages

@@ -60,10 +60,13 @@ class Placed:
     before: tuple[Mapping[str, Any], ...]
 
 
-def placed(memory: Any, database: Database, model: ChatModel, wanted: Wanted) -> Placed:
+def placed(
+    memory: Any, database: Database, model: ChatModel, wanted: Wanted, typed: bool = False
+) -> Placed:
     """Stores what is new in a request, in the session that it goes on, or in a new one.
 
-    memory: the Memory with this database. The caller lets one request of a conversation in at a
+    typed: whether the user typed what clients send as the user's. memory: the Memory with this
+    database. The caller lets one request of a conversation in at a
     time.
     """
     redaction = Redaction.of(database, True)
@@ -76,22 +79,22 @@ def placed(memory: Any, database: Database, model: ChatModel, wanted: Wanted) ->
         key=lambda at: (common[at], common[at] == len(paths[at].messages), at),
     )
     if not order:
-        return _opened(memory, model, wanted, Path(wanted.name, (), ()), wanted.messages)
+        return _opened(memory, model, wanted, Path(wanted.name, (), ()), wanted.messages, typed)
     best = order[-1]
     path, shared = paths[best], common[best]
     if shared == len(path.messages):
-        return _opened(memory, model, wanted, path, wanted.messages[shared:])
+        return _opened(memory, model, wanted, path, wanted.messages[shared:], typed)
     if wanted.is_named and shared == 0 and len(wanted.messages) == 1:  # sends no history
-        return _opened(memory, model, wanted, path, wanted.messages)
+        return _opened(memory, model, wanted, path, wanted.messages, typed)
     # An answer that is asked for again: the request is said again.
     shared = min(shared, len(wanted.messages) - 1)
     branch = _begin_branch(database, memory, wanted.name, path, shared)
-    return _opened(memory, model, wanted, branch, wanted.messages[shared:])
+    return _opened(memory, model, wanted, branch, wanted.messages[shared:], typed)
 
 
 def _opened(
     memory: Any, model: ChatModel, wanted: Wanted, path: Path,
-    new: Sequence[Mapping[str, Any]],
+    new: Sequence[Mapping[str, Any]], typed: bool,
 ) -> Placed:  # fmt: skip
     """Opens the session of a path and appends what is new."""
     before, tokens = _fitting(path.before, int(BEFORE_SHARE * model.window))
@@ -101,7 +104,7 @@ def _opened(
         tokenizer=None if path.own else model.tokenizer,
     )  # fmt: skip
     if new:
-        session.append([{"role": one["role"], "content": text_of(one)} for one in new])
+        session.append([{"role": one["role"], "content": text_of(one)} for one in new], typed=typed)
     return Placed(Conversation(session, model), before)
 
 

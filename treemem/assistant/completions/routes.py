@@ -49,10 +49,14 @@ class Uses(Protocol):
 
 
 class Completions:
-    """Answers requests with the chat model of a memory, which it keeps open."""
+    """Answers requests with the chat model of a memory, which it keeps open.
 
-    def __init__(self, memory: Uses) -> None:
-        self._memory = memory
+    typed: whether the user typed what clients send as the user's. Else it is a program's words,
+    which never become a rule: many put prompts of their own there.
+    """
+
+    def __init__(self, memory: Uses, *, typed: bool = False) -> None:
+        self._memory, self._typed = memory, typed
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
         self._model_lock = threading.Lock()
         self._threads: anyio.CapacityLimiter | None = None
@@ -155,7 +159,7 @@ class Completions:
                 raise ModelError("the client left before its answer began")
 
             def answer(memory: Any) -> ChatAnswer:
-                placed = history.placed(memory, memory._database, model, wanted)
+                placed = history.placed(memory, memory._database, model, wanted, self._typed)
                 return placed.conversation.answer(
                     streamed=streamed, max_tokens=wanted.max_tokens, options=wanted.options,
                     before=placed.before,
