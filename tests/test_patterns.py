@@ -32,8 +32,9 @@ for name in [name for name in sys.modules if name.startswith("treemem.")]:
 for module in pkgutil.walk_packages(treemem.__path__, "treemem."):
     try:
         importlib.import_module(module.name)
-    except ModuleNotFoundError as error:  # an extra that is not installed
-        assert not error.name.startswith("treemem"), error
+    except ImportError as error:  # an extra that is not installed
+        missing = error.__cause__ if isinstance(error.__cause__, ImportError) else error
+        assert not (missing.name or "treemem").startswith("treemem"), error
 for expression in defined:
     re.compile(expression.pattern, expression._flags)
 print(len(defined))

@@ -205,6 +205,6 @@ def test_a_model_that_is_gone_leaves_the_order_and_a_note(walruses: Memory, tiny
 def test_a_model_of_another_role_is_refused(walruses: Memory, tiny: Path) -> None:
     with pytest.raises(UsageError, match="the role of 'tiny' is reranker, not embedder"):
         walruses.use_model("embedder", "tiny")
-    with pytest.raises(UsageError, match="checker or reranker, not as 'judge'"):
+    with pytest.raises(UsageError, match="checker, reranker or chat, not as 'judge'"):
         walruses.use_model("judge", "tiny")
     assert rerankers.KeptReranker().of(None) is None

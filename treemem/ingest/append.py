@@ -65,6 +65,7 @@ def append_messages(
     """Stores the messages and returns their ids. A message with an external_id is stored once; one
     without is new each time. Raises UsageError for values that cannot be stored."""
     originals = [mark(messages.storable(_valid(message))) for message in added]
+    sources.check_id(source.id)
     if sources.seq_of(database, source.id) is None:
         redaction.check_name("The source's id", source.id)
     for message in originals:

@@ -23,11 +23,9 @@ RETURNING seq
 
 
 def ensure(database: Database, source: Source, now_ms: int) -> int:
-    """Returns the row number of a source, and inserts it if it is new. Raises UsageError if the id
-    is empty, too long or not printable."""
-    is_text = isinstance(source.id, str)
-    if not is_text or not 0 < len(source.id) <= 512 or not source.id.isprintable():
-        raise UsageError(f"A source id has 1 to 512 printable characters, not {source.id!r}.")
+    """Returns the row number of a source, and inserts it if it is new. Raises UsageError as
+    check_id does."""
+    check_id(source.id)
     title, _ = storable_text(source.title or "")
     return int(
         database.value(
@@ -38,6 +36,13 @@ def ensure(database: Database, source: Source, now_ms: int) -> int:
              "project": storable_text(source.project or "")[0] or None},
         )
     )  # fmt: skip
+
+
+def check_id(source_id: str) -> None:
+    """Raises UsageError if an id is empty, too long or not printable."""
+    is_text = isinstance(source_id, str)
+    if not is_text or not 0 < len(source_id) <= 512 or not source_id.isprintable():
+        raise UsageError(f"A source id has 1 to 512 printable characters, not {source_id!r}.")
 
 
 def seq_of(database: Database, source_id: str) -> int | None:
