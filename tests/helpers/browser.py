@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
 import pytest
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Milliseconds that a busy machine gets for one step.
 STEP_MS = 30_000
+# How often a page is left that goes on to another.
+TRIES = 5
 
 
 @contextmanager
@@ -58,4 +60,16 @@ def opened(
         yield page
         assert not faults, faults
     finally:
+        _leave(page)
         context.close()
+
+
+def _leave(page: Page) -> None:
+    """Waits until a page is nowhere. To close its context while it is on the way to another page
+    may never end."""
+    from playwright.sync_api import Error
+
+    for _ in range(TRIES):
+        with suppress(Error):  # it was interrupted by the other page
+            page.goto("about:blank")
+            return
