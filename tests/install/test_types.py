@@ -19,7 +19,9 @@ ROOT = Path(__file__).parent.parent.parent
 PROGRAM = Path(__file__).parent / "typed_program.py"
 _PYTHON = re.compile(r"^```python([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # Packages that examples use and treemem does not need; here what they return is of any type.
-_FOREIGN = ("openai", "anthropic")
+_FOREIGN = (
+    "openai", "anthropic", "agents", "langchain_core", "langgraph", "llama_index", "llm",
+)  # fmt: skip
 _REVEALED = re.compile(r"""[Rr]evealed type is "(.*)"|Type of ".*" is "(.*)"$""")
 _LINE = re.compile(r"typed_program\.py:(\d+)(?::\d+)?(?: -|:) (error|note|information): ?(.*)")
 

@@ -103,7 +103,7 @@ class Session(Stateful):
     @alone
     def append(
         self,
-        messages: Mapping[str, Any] | Iterable[Mapping[str, Any]],
+        messages: Mapping[str, Any] | Iterable[Any],
         *,
         sent_at: str | datetime | None = None,
         typed: bool = True,
@@ -111,9 +111,10 @@ class Session(Stateful):
         """Stores messages as they were sent to or returned by a provider, and returns the positions
         of their turns.
 
-        messages: of OpenAI's or Anthropic's shape; the session keeps the shape of its first one and
-        converts the others. A system message at the beginning becomes the system prompt. sent_at:
-        None means now. typed: False if a program may have written what it sends as the user's,
+        messages: of OpenAI's or Anthropic's shape, one or several, dicts or objects of an SDK; the
+        session keeps the shape of its first one and converts the others. A system message at the
+        beginning becomes the system prompt. sent_at: None means now. typed: False if a program may
+        have written what it sends as the user's,
         which then never becomes a rule. Secrets are replaced by markers before anything is stored.
         Raises UsageError for a message that is neither, of which none is stored then.
         """

@@ -88,7 +88,7 @@ class Context:
     for the last turn. notes: what was missing, in sentences.
     """
 
-    messages: list[dict[str, Any]]
+    messages: list[Any]
     system: str
     tokens: int
     components: dict[str, int]
