@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from treemem import times
+from treemem.assistants.texts import day, short, when
 from treemem.errors import (
     AmbiguousIdError,
     DatabaseLockedError,
@@ -42,8 +42,6 @@ PAGES = (
 _LISTS = {"/topic": "/topics", "/source": "/sources", "/node": "/tree", "/rules": "/ledger"}
 # What people call an entry of the kinds whose names say less.
 _KIND_WORDS = {"constraint": "rule", "open": "open point"}
-# Hexadecimal digits of an id that a page shows; addresses have the whole id.
-ID_CHARS = 12
 _STATUS: dict[type[TreememError], int] = {
     NotFoundError: 404, AmbiguousIdError: 409, UsageError: 400, DatabaseLockedError: 503,
 }  # fmt: skip
@@ -111,7 +109,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {
-        "day": day, "moment": moment, "period": period, "short": short, "number": number,
+        "day": day, "moment": when, "period": period, "short": short, "number": number,
         "clip": clipped, "count": count_of, "urlencode": in_address, "for_page": for_page,
         "plain_origin": plain_origin, "kind_word": lambda kind: _KIND_WORDS.get(kind, kind),
     }  # fmt: skip
@@ -137,30 +135,14 @@ def in_address(text: object) -> str:
     return quote(str(text), safe="" if is_way else "/")
 
 
-def moment(value: object) -> str:
-    """A day and a time as this machine's clock shows it; "" without one."""
-    at = times.shown(str(value), None) if value else None
-    return "" if at is None else f"{at:%Y-%m-%d %H:%M}"
-
-
-def day(value: object) -> str:
-    """The day of a moment; "" without one."""
-    return moment(value)[:10]
-
-
 def period(started: object, ended: object) -> str:
     """The days from one moment to another, or their times if it is the same day."""
-    first, last = moment(started), moment(ended)
+    first, last = when(started), when(ended)
     if not first or not last or first == last:
         return first or last
     if first[:10] == last[:10]:
         return f"{first} – {last[11:]}"
     return f"{first[:10]} – {last[:10]}"
-
-
-def short(an_id: str | None) -> str:
-    """The beginning of an id."""
-    return (an_id or "")[:ID_CHARS]
 
 
 def number(value: float) -> str:

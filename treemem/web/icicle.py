@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from treemem.assistants.texts import when
 from treemem.reports import count_of
 from treemem.text.labels import clipped
-from treemem.web.answers import moment, period
+from treemem.web.answers import period
 from treemem.web.reading.windows import Block, BlockKind
 
 # Pixels of a row.
@@ -115,7 +116,7 @@ def ticks(blocks: Sequence[Block]) -> list[Tick]:
     lowest: dict[float, Block] = {}
     for block in blocks:  # row by row
         lowest[round(block.left, 6)] = block
-    times = [(left, moment(lowest[left].started_at)) for left in sorted(lowest)]
+    times = [(left, when(lowest[left].started_at)) for left in sorted(lowest)]
     days = {time[:10] for _, time in times if time}
     found: list[Tick] = []
     last = -TICK_SHARE

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from treemem.assistants import texts
 from treemem.browsing.on_day import DaysByTool, DaySource
 from treemem.errors import NotFoundError
 from treemem.memory import Memory
@@ -172,9 +173,7 @@ def _day_values(memory: Memory, day: str) -> dict[str, Any]:
 
 
 def _is_on(entry: Entry, day: str) -> bool:
-    from treemem.web.answers import day as day_of
-
-    return day_of(entry.first_at) == day
+    return texts.day(entry.first_at) == day
 
 
 def _with_gists(memory: Memory, sources: Sequence[DaySource]) -> list[tuple[DaySource, list[Node]]]:
