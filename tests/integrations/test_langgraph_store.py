@@ -253,3 +253,11 @@ def test_a_killed_process_loses_nothing_that_a_put_returned_for(memory: Memory) 
     (found,) = store.search(("notes",), query="what is in crate 17?", limit=1)
     assert found.key == "00017"
     assert len(memory.messages("langgraph-store/notes")) == len(items)
+
+
+def test_namespaces_with_slashes_in_their_names_share_nothing(memory: Memory) -> None:
+    store = TreememStore(memory)
+    store.put(("users/ann",), "diet", {"text": "Ann eats no nuts."})
+    store.put(("users", "ann"), "diet", {"text": "Ann eats no nuts."})
+    store.delete(("users", "ann"), "diet")
+    assert [one.namespace for one in store.search((), query="nuts")] == [("users/ann",)]

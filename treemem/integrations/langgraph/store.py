@@ -219,13 +219,14 @@ class TreememStore(BaseStore):
 
 
 def source_of(namespace: Sequence[str]) -> str:
-    """The id of the source with the words of a namespace's items.
+    """The id of the source with the words of a namespace's items, which no other namespace has.
 
     Example:
-        >>> source_of(("users", "ann"))
-        'langgraph-store/users/ann'
+        >>> source_of(("users", "ann")), source_of(("users/ann",))
+        ('langgraph-store/users/ann', 'langgraph-store/users%2Fann')
     """
-    return "/".join((SOURCE_PREFIX, *namespace))
+    names = (name.replace("%", "%25").replace("/", "%2F") for name in namespace)
+    return "/".join((SOURCE_PREFIX, *names))
 
 
 def _place(namespace: Namespace) -> str:
