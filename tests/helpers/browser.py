@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Milliseconds that a busy machine gets for one step.
@@ -62,6 +62,12 @@ def opened(
     finally:
         _leave(page)
         context.close()
+
+
+def follow(locator: Locator) -> None:
+    """Clicks what leads to another page, and waits for that page, which a click alone does not."""
+    with locator.page.expect_navigation():
+        locator.click()
 
 
 def _leave(page: Page) -> None:

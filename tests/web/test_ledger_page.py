@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from tests.helpers.browser import opened
+from tests.helpers.browser import follow, opened
 from tests.helpers.web_server import Served, serving
 from treemem import Memory, Message
 from treemem.web.pages.ledger import MESSAGE_CHARS, PAGE_ENTRIES, excerpt_of
@@ -135,7 +135,7 @@ def test_pages_are_bounded_and_lead_to_each_other(long_ledger: Path, browser: Br
         page.locator(".row").first.get_by_role("button", name="Drop").click()
         page.locator(".done").wait_for()
         assert "page=2" in page.url
-        page.get_by_role("link", name="Earlier page").click()
+        follow(page.get_by_role("link", name="Earlier page"))
         assert page.locator(".row").count() == PAGE_ENTRIES
 
 

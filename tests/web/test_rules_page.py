@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from tests.helpers.browser import opened
+from tests.helpers.browser import follow, opened
 from tests.helpers.web_server import Served, serving
 from treemem import Memory, Message
 
@@ -48,15 +48,15 @@ def test_each_change_is_undone(served: Served, browser: Browser) -> None:
         page.goto(f"{served.url}/rules")
         article = page.locator("article", has_text=RULE)
         for change, state in (("Hold everywhere", "pinned"), ("Drop", "dropped")):
-            article.get_by_role("button", name=change).click()
+            follow(article.get_by_role("button", name=change))
             assert states(served)[RULE] == state
-            page.get_by_role("button", name="Undo").click()
+            follow(page.get_by_role("button", name="Undo"))
             assert states(served)[RULE] == "in force"
-        article.get_by_role("button", name="Drop").click()
-        page.get_by_role("link", name="Dropped 1").click()
-        article.get_by_role("button", name="Restore").click()
+        follow(article.get_by_role("button", name="Drop"))
+        follow(page.get_by_role("link", name="Dropped 1"))
+        follow(article.get_by_role("button", name="Restore"))
         assert states(served)[RULE] == "in force"
-        page.get_by_role("button", name="Undo").click()
+        follow(page.get_by_role("button", name="Undo"))
         assert states(served)[RULE] == "dropped"
 
 

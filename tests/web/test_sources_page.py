@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from tests.helpers.browser import opened
+from tests.helpers.browser import follow, opened
 from tests.helpers.web_server import Served, serving
 from treemem import Memory, Message
 from treemem.web.pages.sources import PAGE_MESSAGES, PAGE_SOURCES
@@ -76,7 +76,7 @@ def test_the_list_has_the_latest_first_and_is_read_in_pages(many: Path, browser:
         page.wait_for_url("**page=2")
         assert rows.count() == 2
         assert rows.first.text_content() != first
-        page.get_by_role("link", name="Earlier page").click()
+        follow(page.get_by_role("link", name="Earlier page"))
         assert rows.first.text_content() == first
 
 
@@ -138,7 +138,7 @@ def test_its_words_are_read_page_by_page(shared: Served, browser: Browser) -> No
             read += [(one.get_attribute("id") or "").removeprefix("m-") for one in articles]
             if not after.count():
                 break
-            after.click()
+            follow(after)
         assert page.url.endswith("?from=241#words")
         page.get_by_role("navigation", name="Messages, below").get_by_text("First").click()
         page.get_by_text("1 to 40 of 247").first.wait_for()
