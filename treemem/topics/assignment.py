@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 # Leaves read in one step; a job's lease is renewed between steps.
 LEAVES_AT_ONCE = 128
-# The stretches of a message that say nothing about its subject, whatever they mention.
-_NO_SUBJECT = frozenset(("code", "thinking", "tool_use", "tool_result", "marker", "injected"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,29 +60,11 @@ def read_batch(database: Database) -> bool:
         producer = extractive_views.ensure_producer(database)
         unread = topic_store.unread_leaves(database, producer)
     batch = unread[:LEAVES_AT_ONCE]
-    profiles = {seq: _profile(database, seq) for seq in batch}
+    profiles = {seq: leaf_profiles.profile_of(summaries.excerpts(database, seq)) for seq in batch}
     with database.transaction():
         for seq, phrases in profiles.items():
             topic_store.put_profile(database, seq, phrases)
     return len(unread) > len(batch)
-
-
-def _profile(database: Database, leaf_seq: int) -> dict[str, int]:
-    """The profile of a leaf: of what people, assistants and documents say in it."""
-    texts, speakers = [], set()
-    for excerpt in summaries.excerpts(database, leaf_seq):
-        message = excerpt.message
-        if message.role in ("tool", "system") or message.kind == "injected":
-            continue
-        speakers.add(message.author)
-        at = excerpt.start
-        kept = []
-        for part in message.parts:
-            if part.kind in _NO_SUBJECT:
-                kept.append(message.text[at : max(at, min(part.start, excerpt.end))])
-                at = max(at, min(part.end, excerpt.end))
-        texts.append(" ".join((*kept, message.text[at : excerpt.end])))
-    return leaf_profiles.profile(texts, sorted(name for name in speakers if name))
 
 
 # -- placing ---------------------------------------------------------------------------

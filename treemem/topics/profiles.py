@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from treemem.patterns import lazy_regex
+from treemem.proposals import Excerpt
 from treemem.text import phrases
 from treemem.text.fts import extra_words
 from treemem.text.phrases import PhraseCounts
@@ -24,11 +25,32 @@ FOUND_SHARE = 0.04
 WORD_CHARS_MIN = 5
 # Characters read of a text for its words.
 TEXT_CHARS_MAX = 20_000
+# The stretches of a message that say nothing about its subject, whatever they mention.
+_NO_SUBJECT = frozenset(("code", "thinking", "tool_use", "tool_result", "marker", "injected"))
 
 _WORD = lazy_regex(r"[^\W\d_]{2,40}")
 _UNSPACED = lazy_regex(f"[{COMPARED_BY_CHARACTER}]")
 
 Profile = Mapping[str, int]
+
+
+def profile_of(excerpts: Sequence[Excerpt]) -> dict[str, int]:
+    """The profile of the leaf with these excerpts: of what people, assistants and documents say in
+    it. See profile."""
+    texts, speakers = [], set()
+    for excerpt in excerpts:
+        message = excerpt.message
+        if message.role in ("tool", "system") or message.kind == "injected":
+            continue
+        speakers.add(message.author)
+        at = excerpt.start
+        kept = []
+        for part in message.parts:
+            if part.kind in _NO_SUBJECT:
+                kept.append(message.text[at : max(at, min(part.start, excerpt.end))])
+                at = max(at, min(part.end, excerpt.end))
+        texts.append(" ".join((*kept, message.text[at : excerpt.end])))
+    return profile(texts, sorted(name for name in speakers if name))
 
 
 def profile(texts: Sequence[str], speakers: Iterable[str] = ()) -> dict[str, int]:
