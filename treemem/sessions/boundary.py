@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from treemem.errors import NotFoundError
-from treemem.ledger.choices import RuleView
 from treemem.store.database import Database
 from treemem.store.live.private import NOTHING, Private, private_to_others
 from treemem.tree.browse import SourceView
@@ -84,6 +83,8 @@ def _is_private(value: object, database: Database, private: Private) -> bool:
         return value.id in private.statement_seqs(database)
     if isinstance(value, Entry):
         return value.id in private.entry_ids(database)
+    from treemem.ledger.choices import RuleView  # loads the words by which rules are recognized
+
     if isinstance(value, RuleView):
         return not private.message_ids.isdisjoint(value.message_ids)
     return False
