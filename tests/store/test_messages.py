@@ -320,3 +320,11 @@ def test_the_cost_of_a_batch_does_not_depend_on_the_length_of_the_history(
     plan = " | ".join(row[3] for row in rows)
     assert "source_message_once (message_seq=?" in plan
     assert "PRIMARY KEY (source_seq=?)" not in plan
+
+
+def test_the_words_of_a_batch_are_one_segment_of_the_index(
+    memory: Memory, database: Database
+) -> None:
+    """Not one for each message, which would have to be merged."""
+    memory.append("chat", [Message(text=prose(number, 3)) for number in range(100)])
+    assert database.value("SELECT count(DISTINCT segid) FROM message_fts_idx") == 1

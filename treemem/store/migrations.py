@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 # The last steps, which only add to the tables.
 _LIVE_STEPS = (
     ("m010_live_sessions", live.LIVE),
     ("m011_private_facts", live.PRIVATE),
     ("m012_program_state", live.PROGRAM_STATE),
     ("m013_latest_entries", additions.LATEST),
+    ("m014_indexed_together", additions.INDEXED_TOGETHER),
 )
 
 

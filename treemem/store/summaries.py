@@ -184,6 +184,10 @@ INSERT INTO statement (seq, summary_seq, kind, text, search_text, speaker, impor
   settles, kept_back, origin, grade, score, checker)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+_INDEX_WORDS = """
+INSERT INTO statement_fts (rowid, text)
+SELECT seq, text FROM statement_search WHERE seq BETWEEN ? AND ?
+"""
 _NEXT_STATEMENT = """
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'statement'), 0) + 1
 """
@@ -242,6 +246,7 @@ def _put_statements(
           d.origin, d.grade, d.score, d.checker)
          for d in drafts],
     )  # fmt: skip
+    database.execute(_INDEX_WORDS, (next_seq, next_seq + len(drafts) - 1))
     cited = sorted({message_id for draft in drafts for message_id in draft.message_ids})
     message_seqs = messages.seqs_by_id(database, cited)
     database.many(

@@ -41,12 +41,13 @@ def copy_readable_rows(connection: Any, memory: Path, connect: Callable[[str], A
     return _copy(memory, connect, lambda copy: _copy_rows(connection, copy))
 
 
-# Tables that SQLite and FTS5 keep for themselves are filled by the triggers.
+# Tables that SQLite and FTS5 keep for themselves are not copied, but made again.
 _TABLES = """
 SELECT name, (SELECT group_concat(quote(c.name)) FROM pragma_table_info(t.name) c WHERE c.pk)
 FROM pragma_table_list t
 WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
 """
+_INDEXES = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'virtual'"
 _SCHEMA = """
 SELECT s.sql FROM sqlite_schema s LEFT JOIN pragma_table_list t
   ON t.schema = 'main' AND t.name = s.name
@@ -74,6 +75,8 @@ def _copy_rows(connection: Any, copy: Any) -> None:
                     marks = ", ".join("?" * len(row))
                     insert = f'INSERT OR IGNORE INTO "{table}" VALUES ({marks})'  # noqa: S608
                     copy.execute(insert, row)
+    for (index,) in copy.execute(_INDEXES).fetchall():
+        copy.execute(f'INSERT INTO "{index}" ("{index}") VALUES (\'rebuild\')')  # noqa: S608
     copy.execute("COMMIT")
 
 

@@ -183,3 +183,11 @@ CREATE INDEX source_end_identity ON source_end (identity);
 
 # Step 13. So that a page of the ledger by time does not sort all of it.
 LATEST = "CREATE INDEX entry_latest ON entry (last_ms, last_source, last_position);"
+
+# Step 14. What stores rows indexes their words, once for all of them. Subtle: a statement with a
+# trigger has a savepoint, at which FTS5 writes what it has gathered, so that each row became a
+# segment of its own, to be merged with the others.
+INDEXED_TOGETHER = """
+DROP TRIGGER message_fts_insert;
+DROP TRIGGER statement_fts_insert;
+"""
