@@ -201,19 +201,22 @@ class Memory(BrowseMethods, DayMethods, RuleMethods, QueueMethods, AskMethods, N
         from treemem.privacy.policy import Redaction
         from treemem.store.file import modes
         from treemem.worker import run
+        from treemem.worker.leaf_pool import LeafPool
 
         if keep_blobs is not None:
             self._database.add_notices(modes.notices([], [Path(keep_blobs)]))
-        report = ingest_all(
-            self._database, files, self._clock,
-            lambda: run.work_on_sources(self._database, self._clock, self._shape),
-            Options(
-                Redaction.of(self._database, redact),
-                importer=chosen_importer(format_name, importer), progress=progress,
-                keep_blobs=None if keep_blobs is None else Path(keep_blobs),
-                growing=growing, as_mine=as_mine,
-            ),
+        options = Options(
+            Redaction.of(self._database, redact),
+            importer=chosen_importer(format_name, importer), progress=progress,
+            keep_blobs=None if keep_blobs is None else Path(keep_blobs),
+            growing=growing, as_mine=as_mine,
         )  # fmt: skip
+        target = (self._database, self._clock, self._shape)
+        with LeafPool() as pool:
+            report = ingest_all(
+                self._database, files, self._clock,
+                lambda: run.work_on_sources(*target, pool), options,
+            )  # fmt: skip
         if not growing:
             self.work(max_calls=0)
         return report

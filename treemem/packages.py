@@ -5,6 +5,7 @@ The name treemem on PyPI is not this project's, so no command may name it.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -50,6 +51,17 @@ def checkout_folder() -> Path | None:
     """The folder of the checkout that treemem runs from; None for an installed package."""
     folder = Path(__file__).resolve().parent.parent
     return folder if (folder / "pyproject.toml").is_file() else None
+
+
+def child_environment() -> dict[str, str]:
+    """The environment of a process that runs a module of this package with "python -P -m"."""
+    environment = dict(os.environ)
+    root = Path(__file__).resolve().parent.parent
+    if root.name not in ("site-packages", "dist-packages"):
+        # Unlike this process, it does not import from the working directory.
+        path = environment.get("PYTHONPATH")
+        environment["PYTHONPATH"] = f"{path}{os.pathsep}{root}" if path else str(root)
+    return environment
 
 
 def _packages_of(extra: str) -> list[str]:

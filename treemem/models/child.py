@@ -27,7 +27,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from treemem.errors import ModelError
-from treemem.packages import extra_command, install_command
+from treemem.packages import child_environment, extra_command, install_command
 
 # The line by which a request is cancelled begins with it; its number follows.
 CANCEL = b"cancel "
@@ -326,14 +326,9 @@ def _one_request(op: str, **fields: Any) -> dict[str, Any]:
 
 
 def _environment() -> dict[str, str]:
-    environment = dict(os.environ)
+    environment = child_environment()
     # Otherwise abort() starts a debugger on the child to print a stack trace.
     environment["GGML_NO_BACKTRACE"] = "1"
-    root = Path(__file__).parents[2]
-    if root.name not in ("site-packages", "dist-packages"):
-        # Unlike the parent, the child does not import from the working directory.
-        path = environment.get("PYTHONPATH")
-        environment["PYTHONPATH"] = f"{path}{os.pathsep}{root}" if path else str(root)
     return environment
 
 

@@ -24,6 +24,7 @@ from treemem.times import Clock
 from treemem.types import TreeShape
 from treemem.worker import embed_jobs, model_choice, source_jobs
 from treemem.worker.embed_jobs import EmbedWork
+from treemem.worker.leaf_pool import LeafPool
 from treemem.worker.worker import Worker
 
 
@@ -86,9 +87,11 @@ class Run:
     def _do_tree_jobs(self) -> WorkReport:
         within = Limits(max_calls=0, max_seconds=self.limits.max_seconds)
         budget = Budget(within, self.clock, interrupted=self.interrupted)
-        return Worker(
-            self.database, self.clock, self.shape, budget=budget, progress=self.progress
-        ).run()
+        with LeafPool() as pool:
+            return Worker(
+                self.database, self.clock, self.shape,
+                budget=budget, progress=self.progress, leaf_pool=pool,
+            ).run()  # fmt: skip
 
     def _do_embed_jobs(self, setting: str, report: WorkReport) -> WorkReport:
         embed_jobs.admit_all(self.database, self.clock())
@@ -132,10 +135,13 @@ class Run:
         return Budget(within, self.clock, interrupted=self.interrupted, report=report)
 
 
-def work_on_sources(database: Database, clock: Clock, shape: TreeShape) -> None:
+def work_on_sources(
+    database: Database, clock: Clock, shape: TreeShape, pool: LeafPool | None = None
+) -> None:
     """Does only the jobs of the sources. The trees above them are laid out from all sources, at
-    most once per interval, so they wait until the last file is stored."""
-    Worker(database, clock, shape, budget=Budget(Limits(0))).run(source_jobs.KINDS)
+    most once per interval, so they wait until the last file is stored. pool: of several calls."""
+    worker = Worker(database, clock, shape, budget=Budget(Limits(0)), leaf_pool=pool)
+    worker.run(source_jobs.KINDS)
 
 
 def prune_embedder(database: Database, name: str) -> str:

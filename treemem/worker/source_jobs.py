@@ -9,7 +9,12 @@ Tested in tests/tree/test_builder.py.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+from itertools import islice
+
 from treemem.ledger import update
+from treemem.proposals import View
 from treemem.queue import jobs
 from treemem.queue.jobs import Claim
 from treemem.store import sources
@@ -20,6 +25,7 @@ from treemem.tree import builder
 from treemem.types import TreeShape
 from treemem.worker import collection_jobs
 from treemem.worker.collection_jobs import AfterTree
+from treemem.worker.leaf_pool import LeafPool
 
 KINDS = ("seal", "extract")
 SEAL_PRIORITY = 100
@@ -32,7 +38,7 @@ SELECT n.seq, n.level FROM tree_node tn
 JOIN node n ON n.seq = tn.node_seq
 LEFT JOIN summary s ON s.node_seq = n.seq AND s.producer_seq = :producer
 WHERE tn.tree_seq = :tree AND s.seq IS NULL
-ORDER BY tn.level, tn.position LIMIT :limit
+ORDER BY tn.level, tn.position
 """
 
 
@@ -44,16 +50,19 @@ def admit_seal(database: Database, source_id: str, now_ms: int) -> None:
 class SourceWork:
     """Does the jobs of KINDS.
 
-    after_tree: called in a job's last transaction, once the tree has its new root.
+    after_tree: called in a job's last transaction, once the tree has its new root. pool: makes the
+    views of leaves; None for this process alone.
     """
 
     def __init__(
-        self, database: Database, clock: Clock, shape: TreeShape, after_tree: AfterTree
-    ) -> None:
+        self, database: Database, clock: Clock, shape: TreeShape, after_tree: AfterTree,
+        pool: LeafPool | None = None,
+    ) -> None:  # fmt: skip
         self._database = database
         self._clock = clock
         self._shape = shape
         self._after_tree = after_tree
+        self._pool = pool or LeafPool(processes=0)
 
     def run(self, claim: Claim) -> None:
         """Does a job and marks it as done."""
@@ -92,22 +101,31 @@ class SourceWork:
             tree = builder.ensure_tree(self._database, scope, key)
         while True:
             while missing := _missing(self._database, tree.seq, producer):
-                views = [
-                    (seq, level, extractive_views.view_of(self._database, seq, level, producer))
-                    for seq, level in missing
-                ]
-                with self._database.transaction():
-                    for seq, level, view in views:
-                        extractive_views.store(
-                            self._database, seq, level, producer, view, self._clock()
-                        )
-                    update.refresh(self._database)
+                level, node_seqs = missing
+                make = partial(extractive_views.view_of, self._database, level, producer)
+                views = (
+                    self._pool.views(self._database, node_seqs, make)
+                    if level == 0
+                    else ((seq, make(seq)) for seq in node_seqs)
+                )
+                while batch := list(islice(views, EXTRACT_BATCH)):
+                    self._store(claim, level, producer, batch)
             with self._database.transaction():
                 # Another worker may have sealed more in between.
                 if not _missing(self._database, tree.seq, producer):
                     self._finish_tree(scope, key, producer)
                     jobs.finish(self._database, [claim], self._clock())
                     return
+
+    def _store(
+        self, claim: Claim, level: int, producer: int, views: Sequence[tuple[int, View]]
+    ) -> None:
+        now_ms = self._clock()
+        with self._database.transaction():
+            for seq, view in views:
+                extractive_views.store(self._database, seq, level, producer, view, now_ms)
+            update.refresh(self._database)
+            jobs.renew(self._database, claim, now_ms)
 
     def _finish_tree(self, scope: str, key: str, producer: int) -> None:
         """Renews the root and the open tail, stores their summaries, and queues the trees above
@@ -125,8 +143,9 @@ class SourceWork:
         self._after_tree(tree, self._clock())
 
 
-def _missing(database: Database, tree_seq: int, producer: int) -> list[tuple[int, int]]:
-    """The next nodes to summarize, all on one level, so that their children are done."""
-    parameters = {"tree": tree_seq, "producer": producer, "limit": EXTRACT_BATCH}
+def _missing(database: Database, tree_seq: int, producer: int) -> tuple[int, list[int]] | None:
+    """The lowest level that has nodes without a summary, and these nodes in order; None if all have
+    one. All below that level have theirs."""
+    parameters = {"tree": tree_seq, "producer": producer}
     rows = database.rows(_MISSING, parameters)
-    return [(seq, level) for seq, level in rows if level == rows[0][1]]
+    return (rows[0][1], [seq for seq, level in rows if level == rows[0][1]]) if rows else None

@@ -26,6 +26,7 @@ from treemem.types import TreeShape
 from treemem.worker import collection_jobs, embed_jobs, source_jobs
 from treemem.worker.collection_jobs import CollectionWork
 from treemem.worker.embed_jobs import EmbedWork
+from treemem.worker.leaf_pool import LeafPool
 from treemem.worker.source_jobs import SourceWork
 from treemem.worker.summary_jobs import KIND as SUMMARY_KIND
 from treemem.worker.summary_jobs import SummaryWork
@@ -46,7 +47,7 @@ class Worker:
     summaries, embedding: do the jobs that need a model; None leaves those jobs in the queue. On
     an interruption, a job without a model finishes and a job with one is released. leave_out:
     called with the reason when this worker's model cannot be used; returns whether other workers
-    continue with its jobs.
+    continue with its jobs. leaf_pool: makes the views of leaves in further processes.
     """
 
     def __init__(
@@ -60,10 +61,11 @@ class Worker:
         budget: Budget | None = None,
         progress: WorkProgress | None = None,
         leave_out: LeaveOut = _no_other_worker,
+        leaf_pool: LeafPool | None = None,
     ) -> None:
         self._database = database
         self._clock = clock
-        self._sources = SourceWork(database, clock, shape, self._after_tree)
+        self._sources = SourceWork(database, clock, shape, self._after_tree, leaf_pool)
         self._collections = CollectionWork(database, clock, shape, self._after_tree)
         self._summaries = summaries
         self._model_work: dict[str, SummaryWork | EmbedWork] = {}

@@ -1,0 +1,197 @@
+"""Views of leaves are the same and in order whoever makes them, and a process that fails costs
+nothing but its time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from benchmarks.data.logs import Writer
+from treemem import Memory, Message
+from treemem.proposals import View
+from treemem.store.database import Database
+from treemem.summarize import extractive_views, leaf_views
+from treemem.worker import leaf_pool
+from treemem.worker.leaf_pool import LeafPool
+
+LOG_BYTES = 600_000
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory of a log with some fifty leaves."""
+    folder = tmp_path_factory.mktemp("log")
+    writer = Writer(seed=5)
+    log = folder / f"{writer.session}.jsonl"
+    writer.append_to(log, LOG_BYTES)
+    path = folder / "memory.sqlite3"
+    with Memory.open(path) as memory:
+        memory.ingest(log)
+    return path
+
+
+@pytest.fixture
+def database(stored: Path) -> Iterator[Database]:
+    opened = Database(stored)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaf_pool, "START_AFTER_LEAVES", 1)
+
+
+def leaves(database: Database) -> list[int]:
+    return [seq for (seq,) in database.rows("SELECT seq FROM node WHERE level = 0 ORDER BY seq")]
+
+
+def made_by(database: Database, pool: LeafPool) -> list[tuple[int, View]]:
+    make = partial(extractive_views.view_of, database, 0, 1)
+    return list(pool.views(database, leaves(database), make))
+
+
+def alone(database: Database) -> list[tuple[int, View]]:
+    return [(seq, extractive_views.view_of(database, 0, 1, seq)) for seq in leaves(database)]
+
+
+def children(pool: LeafPool) -> list[int]:
+    running = [process._process for process in pool._processes or ()]
+    return [process.pid for process in running if process is not None]
+
+
+@pytest.mark.parametrize("processes", [0, 1, 3])
+def test_views_are_the_same_in_any_number_of_processes(database: Database, processes: int) -> None:
+    assert len(leaves(database)) > 5 * leaf_pool.LEAVES_AT_ONCE
+    with LeafPool(processes) as pool:
+        assert made_by(database, pool) == alone(database)
+        assert len(children(pool)) == processes
+        assert made_by(database, pool) == alone(database)
+
+
+def test_a_process_makes_a_share(database: Database) -> None:
+    here = []
+
+    def make(seq: int) -> View:
+        here.append(seq)
+        time.sleep(0.05)  # so that the process is never behind
+        return View((), 0)
+
+    with LeafPool(1) as pool:
+        list(pool.views(database, leaves(database) * 3, make))
+    assert 0 < len(here) < 3 * len(leaves(database))
+
+
+def test_what_a_killed_process_held_is_made_here(database: Database) -> None:
+    with LeafPool(2) as pool:
+        views = pool.views(
+            database, leaves(database), partial(extractive_views.view_of, database, 0, 1)
+        )
+        found = [next(views)]
+        for pid in children(pool):
+            os.kill(pid, signal.SIGKILL)
+        found += views
+        assert found == alone(database)
+        assert children(pool) == []
+        assert made_by(database, pool) == found
+
+
+def test_without_an_interpreter_to_start_all_is_made_here(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with LeafPool(1) as pool:
+        assert made_by(database, pool) == alone(database)
+    monkeypatch.setattr(sys, "executable", "")
+    assert leaf_pool.processes_wanted() == 0
+
+
+def test_a_call_that_is_given_up_leaves_nothing_to_the_next(database: Database) -> None:
+    with LeafPool(1) as pool:
+        views = pool.views(
+            database, leaves(database), partial(extractive_views.view_of, database, 0, 1)
+        )
+        next(views)
+        views.close()
+        assert children(pool) == []
+        assert made_by(database, pool) == alone(database)
+
+
+def test_an_error_of_this_process_is_raised(database: Database) -> None:
+    def make(_seq: int) -> View:
+        raise ZeroDivisionError
+
+    with LeafPool(1) as pool, pytest.raises(ZeroDivisionError):
+        list(pool.views(database, leaves(database), make))
+    assert children(pool) == []
+
+
+def test_a_leaf_within_a_long_message_stays_here(tmp_path: Path) -> None:
+    path = tmp_path / "long.sqlite3"
+    with Memory.open(path) as memory:
+        memory.append("chat/1", [Message(text="Sheep graze on the northern hills. " * 3_000)])
+        memory.work(max_calls=0)
+    with closing(Database(path)) as database:
+        rows = {seq: leaf_views.rows_of(database, seq) for seq in leaves(database)}
+        assert len(rows) > 3
+        assert [seq for seq, found in rows.items() if found is not None] == [min(rows)]
+        with LeafPool(1) as pool:
+            assert made_by(database, pool) == alone(database)
+
+
+def test_few_leaves_start_no_process(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaf_pool, "START_AFTER_LEAVES", len(leaves(database)) + 1)
+    with LeafPool(1) as pool:
+        made_by(database, pool)
+        assert children(pool) == []
+        made_by(database, pool)
+        assert len(children(pool)) == 1
+
+
+def test_a_process_ends_with_the_one_that_started_it(stored: Path) -> None:
+    program = """if True:
+        import sys
+        from functools import partial
+        from pathlib import Path
+        from treemem.store.database import Database
+        from treemem.summarize import extractive_views
+        from treemem.worker import leaf_pool
+        leaf_pool.START_AFTER_LEAVES = 1
+        pool = leaf_pool.LeafPool(1)
+        database = Database(Path(sys.argv[1]))
+        seqs = [seq for (seq,) in database.rows("SELECT seq FROM node WHERE level = 0")]
+        views = pool.views(database, seqs, partial(extractive_views.view_of, database, 0, 1))
+        next(views)
+        print(pool._processes[0]._process.pid, flush=True)
+        sys.stdin.read()
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(stored)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    pid = int(process.stdout.readline())
+    process.kill()
+    process.communicate()
+    deadline = time.monotonic() + 30
+    while _runs(pid):
+        assert time.monotonic() < deadline, "it still runs"
+        time.sleep(0.05)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # One that has ended and that nobody has waited for yet is a zombie.
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
