@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from treemem.diagnostics.doctor import Check, Diagnosis
     from treemem.diagnostics.estimate import Plan, Speed
     from treemem.diagnostics.overview import Overview
+    from treemem.diagnostics.space import Space, TableSpace
     from treemem.diagnostics.status import EmbedderStatus, ProducerStatus, Status
     from treemem.importers.common.base import Event, Importer, LogFile
     from treemem.importers.common.own import ReadLog
@@ -289,6 +290,7 @@ __all__ = [  # noqa: RUF022
     "Source",
     "SourceKind",
     "SourceView",
+    "Space",
     "Speed",
     "Standing",
     "Statement",
@@ -299,6 +301,7 @@ __all__ = [  # noqa: RUF022
     "Summarizer",
     "Summary",
     "SummaryMode",
+    "TableSpace",
     "TopicBrief",
     "TopicPart",
     "TopicView",
@@ -414,12 +417,14 @@ if not TYPE_CHECKING:
         "Shape": "sessions.shapes.turns",
         "Skipped": "reports",
         "SourceView": "tree.browse",
+        "Space": "diagnostics.space",
         "Speed": "diagnostics.estimate",
         "Status": "diagnostics.status",
         "StepProgress": "reports",
         "Streamed": "models.child",
         "Summarizer": "summarize.base",
         "SummaryMode": "summarize.prompts",
+        "TableSpace": "diagnostics.space",
         "TopicBrief": "topics.mapping",
         "TopicPart": "topics.mapping",
         "TopicView": "topic_api",

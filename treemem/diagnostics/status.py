@@ -8,6 +8,7 @@ from itertools import chain
 
 from treemem.checkers import opening
 from treemem.checkers.calibration import Calibration
+from treemem.diagnostics.space import Space
 from treemem.errors import Hint, Notice
 from treemem.ledger import reading
 from treemem.models import embedders
@@ -67,7 +68,8 @@ class Status:
     also where it is not good enough to be used.
     summarizer, embedder, reranker: the models in use. chat: the model that answers, if another one
     than the summarizer was chosen, or "none". served: the servers of the summarizer's
-    model, None for a local one. missing: what would improve the memory, in sentences.
+    model, None for a local one. missing: what would improve the memory, in sentences. space: what
+    the bytes of the file are used for; None if not asked for, and for a memory without a file.
     """
 
     path: str
@@ -97,6 +99,7 @@ class Status:
     chat: str | None = None
     calibration: Calibration | None = None
     abandoned: int = 0
+    space: Space | None = None
 
 
 _COUNTS = """
@@ -132,8 +135,9 @@ WHERE s.producer_seq = ? GROUP BY 1 ORDER BY 2 DESC
 
 
 def read_status(
-    database: Database, now_ms: int, exam: ExamResult | None = None, upgradable: int = 0
-) -> Status:
+    database: Database, now_ms: int, exam: ExamResult | None = None, upgradable: int = 0,
+    space: Space | None = None,
+) -> Status:  # fmt: skip
     """Reads the state of a memory file. exam: the result of the summarizer in use; None if it
     took no exam. upgradable: how many nodes could have a better summary."""
     from treemem.models import serving
@@ -184,6 +188,7 @@ def read_status(
         ledger=dict(memo.kept(database, "ledger counts", lambda: _holding(database))),
         checker=opening.label(used) if found is not None and (chosen or found.usable) else None,
         calibration=found,
+        space=space,
         reranker=None if reranker is None else embedders.label(reranker),
         chat=opening.label(_label(settings.get(database, settings.CHAT))),
     )

@@ -32,6 +32,7 @@ from treemem.store import migrations
 from treemem.store.file import notices, opening, rescue, sidecars, sqlite_errors
 from treemem.store.file.guard import FileGuard, Loss, identity_of
 from treemem.store.file.open_marker import OpenMarker
+from treemem.store.file.pages import Pages
 
 
 def _driver() -> Any:
@@ -297,6 +298,11 @@ class Database:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
             self._require_present()
+
+    def pages(self) -> Pages | None:
+        """The pages of the file, in a reading() that has read already; None for a database in
+        memory. Raises ValueError for a damaged file."""
+        return None if self._guard is None else self._guard.pages()
 
     @contextlib.contextmanager
     def undurable(self) -> Iterator[None]:

@@ -1,6 +1,6 @@
 """treemem status: shows what is stored, queued and missing.
 
-Tested in tests/cli/models/test_embed.py.
+Tested in tests/cli/models/test_embed.py and tests/cli/upkeep/test_status.py.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from treemem_cli.context import for_shell, is_verbose, open_memory, print_json
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
-    from treemem import Calibration, EntryKind, ProducerStatus, Status
+    from treemem import Calibration, EntryKind, ProducerStatus, Space, Status
 
 REASONS_SHOWN = 5
+
+# Of the tables by size, so many are shown, and the rest is summed up.
+TABLES_SHOWN = 12
 
 # The nouns of the kinds of entries that are counted.
 LEDGER_NOUNS: dict[EntryKind, str] = {
@@ -28,24 +31,57 @@ LEDGER_NOUNS: dict[EntryKind, str] = {
 
 
 @click.command("status")
+@click.option("--space", is_flag=True, help="Show which tables take the bytes of the file.")
 @json_option
 @click.pass_context
-def status_command(context: click.Context, as_json: bool) -> None:
+def status_command(context: click.Context, space: bool, as_json: bool) -> None:
     """Show what is stored, queued and missing.
 
     \b
     Example:
       treemem status
+      treemem status --space
     """
     with open_memory(context, with_lasting=True) as memory:
-        status = memory.status()
+        status = memory.status(space=space)
     if as_json:
         print_json(status)
+        return
+    if status.space is not None:
+        _print_space(status.space)
         return
     from treemem_cli.render import safe
 
     for name, value in _rows(status):
         click.echo(_on_screen(f"{name:12} {safe(value)}"))
+
+
+def _print_space(space: Space) -> None:
+    from treemem_cli.render import file_size
+    from treemem_cli.tables import Column, Table
+
+    def size(name: str, drop: int) -> Column:
+        return Column(name, lambda value: file_size(value) if value else "", drop=drop, right=True)
+
+    about = "about " if space.estimated else ""
+    sizes = map(file_size, (space.size_bytes, space.text_bytes, space.free_bytes))
+    click.echo(about + "{}, of which {} are texts of messages; {} in free pages".format(*sizes))
+    table = Table(
+        Column("table"), size("size", 0),
+        Column("of the file", lambda value: f"{value:.1%}", right=True),
+        Column("per byte of text", lambda value: f"{value:.3f}", right=True, drop=1),
+        size("indexes", 3), size("full text", 2), size("unused", 4),
+    )  # fmt: skip
+    shown = len(space.tables) if is_verbose() else TABLES_SHOWN
+    for used in space.tables[:shown]:
+        table.add(
+            used.name, used.size_bytes, used.share, used.per_text, used.index_bytes,
+            used.full_text_bytes, used.unused_bytes,
+        )  # fmt: skip
+    table.print()
+    if rest := space.tables[shown:]:
+        size_bytes = sum(used.size_bytes for used in rest)
+        click.echo(f"{len(rest)} smaller tables: {file_size(size_bytes)}; with -v they are shown")
 
 
 def _on_screen(row: str) -> str:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from treemem.store.file.held import HeldFile
+from treemem.store.file.pages import Pages
 from treemem.store.file.sidecars import SHM, WAL
 from treemem.store.file.wal_index import Checkpoints, WalIndex
 
@@ -59,6 +61,7 @@ class FileGuard:
         self._index: WalIndex | None = None
         if self._shm is not None and os.name == "posix":
             self._index = WalIndex(Path(self._real + SHM))
+        self._memory_file = HeldFile(real)
         self._checkpoints: Checkpoints | None = None
         self._seen = (0, 0)
         self.settle()
@@ -74,6 +77,10 @@ class FileGuard:
         """Whether a checkpoint is incomplete, so that it may explain any later change."""
         found = self._checkpoints
         return found is not None and found.attempted > found.backfilled
+
+    def pages(self) -> Pages:
+        """The pages of the file. Call it in a read transaction that has read already."""
+        return Pages(self._memory_file, Path(self._real + WAL))
 
     def is_own(self, path: Path) -> bool:
         """Whether a path leads to one of the open files."""
@@ -146,7 +153,8 @@ class FileGuard:
         return now is None or self._checkpoints.explain_change(now)
 
     def close(self) -> None:
-        """Releases the -shm file. Call it after the connection was closed."""
+        """Releases the files that are held open. Call it once, after the connection was closed."""
+        self._memory_file.close()
         if self._index is not None:
             self._index.close()
             self._index = None
