@@ -9,9 +9,14 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from treemem import patterns
-from treemem.patterns import lazy_regex
+from treemem.patterns import folded, lazy_regex
+from treemem.rules import succession, wording
+from treemem.text import quality
+from treemem.verify import relations
 
 
 def test_every_expression_is_valid() -> None:
@@ -75,3 +80,35 @@ def test_copies_work_before_and_after_the_first_use() -> None:
         for other in (copy.deepcopy(expression), pickle.loads(pickle.dumps(expression))):
             assert other.fullmatch("fees")
         assert expression.search("fees")
+
+
+FOLDED = [
+    value
+    for module in (quality, relations, succession, wording)
+    for one in vars(module).values()
+    for value in (one if isinstance(one, tuple) else (one,))
+    if isinstance(value, patterns._FoldedRegex)
+]
+# The words of the expressions, and what is between words; letters that re takes for others.
+PIECES = sorted({word for one in FOLDED for word in re.findall(r"[a-z]+", one.pattern)})
+TEXTS = st.lists(
+    st.sampled_from([*PIECES, *" ,.:;-'\u0130\u0131\u017f\u212a", "n't", "\n", "4", "ΑΣ", "straße"])
+    .flatmap(lambda piece: st.sampled_from([piece, piece.upper(), piece.title(), f" {piece} "])),
+    max_size=30,
+).map("".join)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(TEXTS | st.text(max_size=60))
+def test_an_expression_for_folded_texts_finds_what_one_that_ignores_case_does(text: str) -> None:
+    for expression in FOLDED:
+        plain = re.compile(expression.pattern, expression._flags | re.IGNORECASE)
+        found = [match.span() for match in expression.finditer(folded(text))]
+        assert found == [match.span() for match in plain.finditer(text)], expression.pattern
+
+
+def test_all_letters_that_stand_for_one_of_ascii_are_folded() -> None:
+    letters = map(chr, range(sys.maxunicode + 1))
+    odd = {letter for letter in letters if re.match("[a-z]", letter, re.IGNORECASE)}
+    assert all("a" <= folded(letter) <= "z" for letter in odd)
+    assert all(len(folded(letter)) == 1 for letter in map(chr, range(sys.maxunicode + 1)))

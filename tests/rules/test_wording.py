@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treemem.rules import languages, succession
+from treemem.rules.lexicon import QUOTED, without_quoted
 from treemem.rules.wording import addresses, form_of, holds_everywhere
 
 LASTING = (
@@ -342,3 +344,20 @@ def test_any_text_has_a_form_or_none(text: str) -> None:
 )  # fmt: skip
 def test_only_the_users_words_make_a_rule_hold_everywhere(sentence: str, everywhere: bool) -> None:
     assert holds_everywhere(sentence) is everywhere
+
+
+CLAUSES = st.lists(
+    st.sampled_from([
+        *LASTING, "forget", "the tabs", "no longer", "it's fine to", "again", "'x'", ", not", "é",
+        "“stop”", "ignore what I said about", "you can", "`a`", "don't", "x_y", "4",
+    ])
+).map(" ".join)  # fmt: skip
+
+
+@given(st.text(max_size=80) | CLAUSES)
+def test_the_quick_looks_miss_no_rule_and_nothing_taken_back(text: str) -> None:
+    assert languages.words_in(text) == set(languages._WORD.findall(text.lower()))
+    assert without_quoted(text) == QUOTED.sub("it", text)
+    assert succession._may_take_back(text) or not succession._taken_back(text)[0]
+    if not languages.may_last(text, languages.words_in(text)):
+        assert not languages.is_lasting(text)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from treemem.summarize import detectors
 from treemem.summarize.detectors import kind_of, states_nothing, tool_errors, words_of
 from treemem.summarize.kinds.phrases import Phrases
 from treemem.summarize.kinds.place import Place, Setting, Turn, setting_of, turn_of
@@ -217,3 +220,8 @@ def test_a_phrase_is_only_looked_for_behind_its_words() -> None:
 def test_only_the_last_errors_of_a_tools_output_are_returned() -> None:
     output = "\n".join(f"ERROR: step {n} broke" for n in range(5))
     assert tool_errors(output) == ["ERROR: step 3 broke", "ERROR: step 4 broke"]
+
+
+@given(st.text(max_size=80) | st.text("aB'’.,;:!?()[]{}\"*`“…- \x1c\n", max_size=60))
+def test_words_are_split_at_the_same_marks_in_any_alphabet(text: str) -> None:
+    assert words_of(text) == text.translate(detectors._PUNCTUATION).split()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treemem.patterns import folded
+from treemem.text import quality as module
 from treemem.text.quality import FEATURES, Quality, features, goes_on, is_unclear, quality_of
 from treemem.types import ORIGINS
 
@@ -76,3 +80,24 @@ def test_any_text_has_a_quality(text: str, origin: str, speaker: str | None, abo
     assert 0 <= quality.gist <= 1
     assert 0 <= quality.fact <= 1
     assert is_unclear(text) or not goes_on(text)
+
+
+PIECES = "um uhh the The a I b and because you know . , - … \u2003 \n ) ” @ … x-y".split(" ")
+SPOKEN = st.lists(st.sampled_from(PIECES)).map(" ".join)
+
+
+@given(SPOKEN | st.text(max_size=60))
+def test_the_quick_looks_find_what_the_expressions_say(text: str) -> None:
+    low = folded(text)
+    assert module._ends_open(low) == (module._OPEN_END.search(low) is not None)
+    assert module._hesitations(low) == len(module._FILLER.findall(low))
+    stopped = re.search(r"[.!?…。！？][\"')\]*_`”’]*\s*$", text)
+    assert features(text, "typed", None)[FEATURES.index("stops")] == (stopped is not None)
+
+
+@given(SPOKEN | st.text("ab A.,?!'()-\"", max_size=60))
+def test_prose_without_odd_characters_is_read_like_any_other(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_ODD", re.compile(""))
+        carefully = features(text, "typed", "user")
+    assert features(text, "typed", "user") == carefully

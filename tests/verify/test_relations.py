@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from treemem.verify import relations
 from treemem.verify.relations import closes, key, replaces
 
 KEY = "I still need to ask Lea for the key of the cellar."
@@ -117,3 +118,28 @@ def test_a_sentence_that_calls_a_point_closed_closes_it(later: str, open_point: 
 )  # fmt: skip
 def test_it_closes_no_other_point(later: str, open_point: str) -> None:
     assert not closes(later, open_point)
+
+
+PARTS = st.sampled_from(
+    [
+        *sorted(relations._DONE_WORDS | relations._AFTER_IS),
+        "is",
+        "red",
+        "red-",
+        "x",
+        "n't",
+        *relations._MARKS,
+    ]
+)
+
+
+@given(st.lists(PARTS | st.text(max_size=4), max_size=6), st.sampled_from(["", " "]))
+def test_the_quick_look_for_what_is_done_misses_no_word(parts: list[str], between: str) -> None:
+    low = between.join(parts).lower()
+    words = {word.strip(relations._MARKS) for word in low.split()}
+    may_settle = (
+        bool(words & relations._DONE_WORDS)
+        or any(word.endswith("ed") for word in words)
+        or ("is" in words and bool(words & relations._AFTER_IS))
+    )
+    assert relations._may_settle(low) == may_settle

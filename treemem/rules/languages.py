@@ -14,6 +14,8 @@ from treemem.patterns import lazy_regex
 
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _WORD = lazy_regex(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+# Of ASCII in small letters, these, and a space for all else.
+_LETTERS = bytes(code if chr(code).islower() else ord(" ") for code in range(256))
 
 
 @dataclass(frozen=True)
@@ -151,14 +153,23 @@ def is_lasting(sentence: str) -> bool:
     )
 
 
-def words_in(text: str) -> set[str]:
+def may_last(text: str, words: frozenset[str]) -> bool:
+    """Whether a text may be a rule for is_lasting: a quick look at its words_in."""
+    return not _WORDS.isdisjoint(words) or not text.isascii()
+
+
+def words_in(text: str) -> frozenset[str]:
     """The words of a text in lower case, in letters only.
 
     Example:
         >>> sorted(words_in("Don't count 12."))
         ['count', "don't"]
     """
-    return set(_WORD.findall(text.lower()))
+    lower = text.lower()
+    if lower.isascii() and "'" not in lower:
+        # Of bytes, many times faster than of a string.
+        return frozenset(lower.encode("ascii").translate(_LETTERS).decode("ascii").split())
+    return frozenset(_WORD.findall(lower))
 
 
 def _pattern(language: _Language) -> re.Pattern[str]:

@@ -157,6 +157,7 @@ REPORTED = lazy_regex(
     _FLAGS,
 )
 QUOTED = lazy_regex(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|`[^`]*`|(?<!\w)\'[^\']{2,}\'(?!\w)')
+_QUOTES = lazy_regex("[\"“„«`']")
 # Particles that are no part of a subject.
 MANNER_OF_SPEECH = lazy_regex(
     r"""\b(?:from\ now\ on|in\ (?:the\ )?future|going\ forward|as\ a\ rule|by\ default|to\ me
@@ -173,3 +174,13 @@ REVOKED = lazy_regex(
     |(?:there\ is|there's|it\ is|it's)?\ ?no\ (?:longer\ (?:a\ )?)?need\b""",
     _FLAGS,
 )
+
+
+def without_quoted(text: str) -> str:
+    """The text with "it" in place of what it quotes.
+
+    Example:
+        >>> without_quoted('Never write "soon".')
+        'Never write it.'
+    """
+    return QUOTED.sub("it", text) if _QUOTES.search(text) else text

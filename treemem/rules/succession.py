@@ -12,7 +12,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from treemem.patterns import lazy_regex
+from treemem.patterns import folded, for_folded, lazy_regex
 from treemem.rules import languages, wording
 from treemem.rules.lexicon import AT_HAND, EVERYWHERE, FORGOTTEN, LASTING, MANNER_OF_SPEECH
 from treemem.rules.values import ALTERNATIVES, ANSWERING, GENERIC
@@ -64,6 +64,8 @@ _ALLOWED_AGAIN = lazy_regex(
     |^\W*(?:you\ (?:can|may)|feel\ free\ to|it(?:'s|\ is)\ (?:fine|ok(?:ay)?)\ (?:to|if\ you))\b""",
     _FLAGS,
 )
+_TAKING_BACK = (_FORGOTTEN, _FORGOTTEN_THING, _NOT_ANY_MORE, _ALLOWED)
+_TAKING_BACK_FOLDED = tuple(map(for_folded, _TAKING_BACK))
 _AGAIN = lazy_regex(r"\b(?:again|now|after\ all|from\ now\ on|feel\ free)\b", _FLAGS)
 _AT_ONCE = lazy_regex(r"\b(?:here|this|today|tonight|tomorrow|these|right\ now|for\ now)\b", _FLAGS)
 _UPDATE = lazy_regex(
@@ -135,7 +137,9 @@ def takes_back(sentence: str) -> bool:
         >>> takes_back("You don't have to use tabs any more."), takes_back("Don't forget the tabs.")
         (True, False)
     """
-    if sentence.rstrip("\"') ").endswith("?") or not _taken_back(sentence)[0]:
+    if sentence.rstrip("\"') ").endswith("?") or not _may_take_back(sentence):
+        return False
+    if not _taken_back(sentence)[0]:
         return False
     return wording.addresses(sentence) or _ALLOWED_AGAIN.search(sentence) is not None
 
@@ -259,13 +263,22 @@ def _labels(text: str) -> frozenset[str]:
     )  # fmt: skip
 
 
+def _may_take_back(sentence: str) -> bool:
+    """Whether _taken_back may find something: a quick look for each of its expressions."""
+    text = sentence.replace("’", "'")
+    if _HINTS.isdisjoint(languages.words_in(text)):
+        return False
+    low = folded(text)
+    return any(expression.search(low) for expression in _TAKING_BACK_FOLDED)
+
+
 def _taken_back(sentence: str) -> tuple[tuple[_Retraction, ...], str]:
     """What a sentence takes back, and its text without these phrases."""
     text = sentence.replace("’", "'")
     if _HINTS.isdisjoint(languages.words_in(text)):
         return (), text
     retractions: list[_Retraction] = []
-    for pattern in (_FORGOTTEN, _FORGOTTEN_THING, _NOT_ANY_MORE, _ALLOWED):
+    for pattern in _TAKING_BACK:
         spans = []
         for match in pattern.finditer(text):
             is_permitted = pattern is _ALLOWED

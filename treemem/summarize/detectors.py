@@ -36,6 +36,9 @@ _TOOL_ERROR = lazy_regex(
     re.MULTILINE,
 )
 _PUNCTUATION = str.maketrans(dict.fromkeys('.,;:!?()[]{}"*`“”…', " ") | {"’": "'"})
+_ASCII_PUNCTUATION = bytes(
+    code if _PUNCTUATION.get(code) is None else ord(_PUNCTUATION[code]) for code in range(256)
+)
 _TIME_WORDS = frozenset(
     "yesterday today tomorrow monday tuesday wednesday thursday friday saturday sunday january "
     "february march april june july august september october november december week month year "
@@ -52,6 +55,8 @@ def words_of(sentence: str) -> list[str]:
         >>> words_of("He said: (stop).")
         ['He', 'said', 'stop']
     """
+    if sentence.isascii():  # of bytes, many times faster
+        return sentence.encode("ascii").translate(_ASCII_PUNCTUATION).decode("ascii").split()
     return sentence.translate(_PUNCTUATION).split()
 
 

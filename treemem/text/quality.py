@@ -11,10 +11,9 @@ from __future__ import annotations
 import functools
 import json
 import math
-import re
 from typing import NamedTuple
 
-from treemem.patterns import lazy_regex
+from treemem.patterns import folded, folded_regex, lazy_regex
 from treemem.text.scripts import COUNTED_BY_PAIR
 from treemem.text.stop_words import STOP_WORDS
 from treemem.text.word_classes import IMPERATIVES
@@ -39,28 +38,35 @@ POINTING_MIN = 2
 # Sentences whose quality is remembered: the same one is judged in leaf, group and digest.
 REMEMBERED = 20_000
 
-_WORD = lazy_regex(rf"[{COUNTED_BY_PAIR}]{{1,2}}|[^\W\d_](?:[\w']|-(?=\w))*|\d[\d.,:]*\w*")
+_WORD = lazy_regex(rf"[{COUNTED_BY_PAIR}]{{1,2}}|[^\W\d_][\w']*(?:-(?=\w)[\w']*)*|\d[\d.,:]*\w*")
 _PAIR = lazy_regex(f"[{COUNTED_BY_PAIR}]")
 # A sentence that begins small, or with one of these, goes on with another one.
-_GOES_ON = lazy_regex(
+_GOES_ON = folded_regex(
     r"[^\w\"“'`(\[]*(?:and|but|so|then|or|also|because|that|this|these|those|it|its|they|them|he|she|his|her"
-    r"|him|there|here|which|otherwise|instead|however|yes|no|yeah|well|ok|okay|oh)\b",
-    re.IGNORECASE,
+    r"|him|there|here|which|otherwise|instead|however|yes|no|yeah|well|ok|okay|oh)\b"
 )
 _SMALL = lazy_regex(r"[\"'“(\[]*[^\W\d_](?<=[a-zà-öø-ÿ])[^\W_]*(?!\S*[_/.(]\w)")
-_STOPPED = lazy_regex(r"[.!?…。！？][\"')\]*_`”’]*\s*$")
-# What is broken off, or cut by a transcript or a list.
-_OPEN_END = lazy_regex(
+# A sentence that stops has one of these at its end, before marks that close something.
+_STOPS = (".", "!", "?", "…", "。", "！", "？")
+_CLOSING = "\"')]*_`”’"
+# What is broken off, or cut by a transcript or a list, and the characters of the longest such end.
+_OPEN_END = folded_regex(
     r"(?:[,;:–-]|\b(?:and|or|but|so|the|a|an|of|to|that|in|is|are|was|with|for|could|if|because|where|you|we"
-    r"|I))[\s.]*$",
-    re.IGNORECASE,
+    r"|I))[\s.]*$"
 )
-# Speech as it is heard: a sound instead of a word, a word twice, or one broken off.
-_FILLER = lazy_regex(
-    r"(?<!\w)(?:u[hm]+|[eh]rm?|hmm+|mm+|mhm|eh|uh[- ]huh|you know|i mean|sort of|kind of)(?!\w)"
-    r"|\b(\w+)(?: ,)? \1\b|\w - (?=\w)|(?<=\s)[b-hj-zB-HJ-Z](?=\s)|@ @|\w-\s",
-    re.IGNORECASE,
+_OPEN_END_CHARS = len("because")
+_BLANKS_AND_DOTS = (
+    ". \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
+# Speech as it is heard: a sound instead of a word, a word twice, or one broken off. The second
+# finds the same in a sentence without the marks that begin the others, and looks at words only.
+_SOUNDS = r"(?:u[hm]+|[eh]rm?|hmm+|mm+|mhm|eh|uh[- ]huh|you know|i mean|sort of|kind of)"
+_TWICE_OR_LETTER = r"\b(\w++)(?: ,)? \1\b", r"(?<=\s)[b-hj-z](?=\s)"
+_FILLER = folded_regex(
+    rf"(?<!\w){_SOUNDS}(?!\w)|{_TWICE_OR_LETTER[0]}|\w - (?=\w)|{_TWICE_OR_LETTER[1]}|@ @|\w-\s"
+)
+_FILLER_AT_WORDS = folded_regex(rf"\b(?:{_SOUNDS}\b|{'|'.join(_TWICE_OR_LETTER)})")
 # Words that refer to something said before.
 _DEICTIC = frozenset(
     "it this that these those they them he she him his her hers there here its their one ones "
@@ -71,6 +77,8 @@ _I = frozenset("I I'm I'll I've I'd".split())
 _FIRST_PERSON = frozenset(map(str.lower, _I)) | frozenset(
     "we my our me us we're we'll we've we'd".split()
 )
+# What only prose without numbers, links, labels and symbols does not contain.
+_ODD = lazy_regex(r"[^A-Za-z\s,.?!'\"()-]")
 _NUMBER = lazy_regex(r"(?<!\S)[^\s\d]*\d\S*")
 _LABEL = lazy_regex(r"\W*(?:\*\*[^*]{2,60}\*\*|[\w ]{2,40}(?=:))\W*")
 _COMMANDS = IMPERATIVES | {"let", "let's", "please", "suppose"}
@@ -102,37 +110,59 @@ def features(text: str, origin: Origin, speaker: str | None, about: int = 0) -> 
     """The features of a sentence in the order of FEATURES, each from 0 to a few. origin, speaker:
     as of a Statement; who types to an assistant mostly has no name. about: the main words of its
     source in it; 0 where its source is not known."""
-    prose = _LINK.sub(" ", text)
-    words = _WORD.findall(prose.replace("’", "'"))
+    low = folded(text)
+    is_odd = _ODD.search(text) is not None
+    prose = _LINK.sub(" ", text).replace("’", "'") if is_odd else text
+    words = _WORD.findall(prose)
     number = max(1, len(words))
-    lower = [word.lower() for word in words]
-    telling = [word for word in lower if word not in STOP_WORDS]
-    content = len([word for word in telling if len(word) >= CONTENT_CHARS_MIN or _PAIR.match(word)])
-    names = len([word for word in words[1:] if word[0].isupper() and word not in _I])
+    lower = list(map(str.lower, words))
+    known = frozenset(lower)
     full = SHARE_FULL * number
     is_user = origin == "typed" and speaker == "user"
     asks = text.rstrip("\"'”’)* ").endswith(("?", "？"))
     return (
-        float(goes_on(text)),
-        float(_STOPPED.search(text) is not None),
-        float(_OPEN_END.search(text) is not None),
+        float(_goes_on(text, low)),
+        float(text.rstrip().rstrip(_CLOSING).endswith(_STOPS)),
+        float(_ends_open(low)),
         float(asks and not is_user),
         float(asks and is_user),
-        min(1.0, len(_FILLER.findall(text)) / full),
-        len([word for word in lower if word in _DEICTIC]) / full,
-        min(1.0, len([word for word in lower if word in _YOU]) / full),
-        float(not _FIRST_PERSON.isdisjoint(lower)),
-        float(_commands(text)),
-        min(1.0, len([word for word in lower if word in _HEDGES]) / full),
+        min(1.0, _hesitations(low) / full),
+        _count(_DEICTIC, known, lower) / full,
+        min(1.0, _count(_YOU, known, lower) / full),
+        float(not _FIRST_PERSON.isdisjoint(known)),
+        float(_commands(text) if is_odd else lower[:1] != [] and lower[0] in _COMMANDS),
+        min(1.0, _count(_HEDGES, known, lower) / full),
         float(min(about, ABOUT_FULL)),
-        math.log1p(min(content, CONTENT_FULL)),
-        math.log1p(len(_NUMBER.findall(prose)) + names),
+        math.log1p(min(_content(lower), CONTENT_FULL)),
+        math.log1p((len(_NUMBER.findall(prose)) if is_odd else 0) + _names(text, words)),
         max(0.0, math.log(number / WORDS_LONG)),
-        min(1.0, len(_SYMBOL.findall(text)) / max(1.0, SYMBOLS_FULL * len(text))),
+        min(1.0, len(_SYMBOL.findall(text)) / max(1.0, SYMBOLS_FULL * len(text)))
+        if is_odd
+        else 0.0,
         float(is_user),
         float(origin in ("typed", "person") and not is_user),
         float(origin == "assistant"),
     )
+
+
+def _count(wanted: frozenset[str], known: frozenset[str], words: list[str]) -> int:
+    """How many of the words are wanted ones. known: the words, each once."""
+    return 0 if wanted.isdisjoint(known) else sum(map(wanted.__contains__, words))
+
+
+def _content(words: list[str]) -> int:
+    """The number of words that have a meaning of their own. words: in small letters."""
+    return len([
+        word for word in words
+        if (len(word) >= CONTENT_CHARS_MIN or _PAIR.match(word)) and word not in STOP_WORDS
+    ])  # fmt: skip
+
+
+def _names(text: str, words: list[str]) -> int:
+    """The number of words with a capital, but for the first."""
+    if text[1:].islower():
+        return 0
+    return len([word for word in words[1:] if word[0].isupper() and word not in _I])
 
 
 def _commands(text: str) -> bool:
@@ -142,7 +172,6 @@ def _commands(text: str) -> bool:
     return first is not None and first.group().lower() in _COMMANDS
 
 
-@functools.lru_cache(maxsize=REMEMBERED)
 def quality_of(text: str, origin: Origin, speaker: str | None, about: int = 0) -> Quality:
     """The quality of a sentence in somebody's words. origin, speaker, about: as for features.
 
@@ -153,11 +182,25 @@ def quality_of(text: str, origin: Origin, speaker: str | None, about: int = 0) -
         >>> good.fact > 0.7 > 0.2 > poor.fact
         True
     """
-    if sum(len(link) for link in _LINK.findall(text)) >= LINKS_SHARE * len(text):
-        return Quality(0.0, 0.0)
-    values = features(text, origin, speaker, about)
-    gist, fact = (_logistic(weights, values) for weights in _weights())
-    return Quality(gist, fact)
+    gist, fact = _totals(text, origin, speaker)
+    if about:
+        of_gist, of_fact = _weights_of_about()
+        gist += of_gist * min(about, ABOUT_FULL)
+        fact += of_fact * min(about, ABOUT_FULL)
+    return Quality(_probability(gist), _probability(fact))
+
+
+@functools.lru_cache(maxsize=REMEMBERED)
+def _totals(text: str, origin: Origin, speaker: str | None) -> tuple[float, float]:
+    """The weighted features of a sentence for a gist and for a fact, whatever its source is about;
+    of links with hardly a word, minus infinity."""
+    if "http" in text and sum(map(len, _LINK.findall(text))) >= LINKS_SHARE * len(text):
+        return -math.inf, -math.inf
+    values = features(text, origin, speaker)
+    gist, fact = (
+        always + sum(map(float.__mul__, weights, values)) for always, *weights in _weights()
+    )
+    return gist, fact
 
 
 def goes_on(text: str) -> bool:
@@ -167,7 +210,23 @@ def goes_on(text: str) -> bool:
         >>> goes_on("And that broke it."), goes_on("The disk was full."), goes_on("of the disk.")
         (True, False, True)
     """
-    return _GOES_ON.match(text) is not None or _SMALL.match(text) is not None
+    return _goes_on(text, folded(text))
+
+
+def _goes_on(text: str, low: str) -> bool:
+    return _GOES_ON.match(low) is not None or _SMALL.match(text) is not None
+
+
+def _ends_open(low: str) -> bool:
+    """Whether a sentence, folded, is broken off."""
+    end = len(low.rstrip(_BLANKS_AND_DOTS))
+    return _OPEN_END.search(low, max(0, end - _OPEN_END_CHARS)) is not None
+
+
+def _hesitations(low: str) -> int:
+    """How often a speaker hesitates in a sentence, folded."""
+    has_marks = "-" in low or "@ @" in low
+    return len((_FILLER if has_marks else _FILLER_AT_WORDS).findall(low))
 
 
 def points_elsewhere(text: str) -> bool:
@@ -188,11 +247,11 @@ def is_unclear(text: str) -> bool:
         >>> is_unclear("We take uh the disk."), is_unclear("The disk was full.")
         (True, False)
     """
-    return goes_on(text) or bool(_FILLER.search(text) or _OPEN_END.search(text))
+    low = folded(text)
+    return _goes_on(text, low) or _hesitations(low) > 0 or _ends_open(low)
 
 
-def _logistic(weights: tuple[float, ...], values: tuple[float, ...]) -> float:
-    total = weights[0] + sum(map(float.__mul__, weights[1:], values))
+def _probability(total: float) -> float:
     return round(1 / (1 + math.exp(-total)), 4)
 
 
@@ -207,4 +266,11 @@ def _weights() -> tuple[tuple[float, ...], tuple[float, ...]]:
         (float(read[kind]["always"]), *(float(read[kind][name]) for name in FEATURES))
         for kind in ("gist", "fact")
     )
+    return gist, fact
+
+
+@functools.cache
+def _weights_of_about() -> tuple[float, float]:
+    """The weight of each main word for a gist and for a fact."""
+    gist, fact = (weights[1 + FEATURES.index("about")] for weights in _weights())
     return gist, fact

@@ -11,7 +11,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from treemem.patterns import lazy_regex
+from treemem.patterns import folded, folded_regex, for_folded, lazy_regex
 from treemem.text.stop_words import ROUTINE_WORDS
 from treemem.verify.alignment import opposite
 from treemem.verify.lexicon import CLAUSE_END
@@ -75,12 +75,11 @@ _DONE_WORDS = frozenset(
     """.split()
 )
 _AFTER_IS = frozenset("in up there here ready available over out".split())
-_NOT_DONE = lazy_regex(
+_NOT_DONE = folded_regex(
     r"\b(?:not|never(?! mind)|nobody|nothing|without|hardly|cannot|\w+n['’]t|yet|still|will|shall"
     r"|would|should|could|might|may|must|if|once|when|until|unless|before|after we|needs? to"
     r"|ha(?:s|ve) to|going to|gonna|(?:wants?|plans?|hopes?|tr(?:y|ies|ying)) to|almost|nearly"
     r"|partly|half|\w+['’]ll|todo|about to|to be)\b",
-    re.IGNORECASE,
 )
 # A sentence that says of an open point that it is closed: "so that TODO is done".
 _CALLED_CLOSED = lazy_regex(
@@ -94,21 +93,24 @@ _CLAUSE_ASKED = lazy_regex(
     r"\b((?:which|what|who|whose|whether|when|where|how|why)\b.+)", re.IGNORECASE
 )
 # What was tried and did not succeed.
-_IN_VAIN = lazy_regex(
+_IN_VAIN = folded_regex(
     r"\bbut\b[^.;]{0,40}\b(?:fail\w*|did(?:n['’]t| not)|broke|still|does(?:n['’]t| not)|error\w*)\b"
     r"|\b(?:in vain|without success|unsuccessfully|rolled back|reverted)\b",
-    re.IGNORECASE,
 )
-_CLOSING_NOT = lazy_regex(
+_CLOSING_NOT = folded_regex(
     r"\b(?:todo(?= (?:is|was) (?:now )?(?:done|closed))|no longer(?: needs? to| ha(?:s|ve) to)?"
     r"|not needed|not necessary|never mind"
     r"|not an issue any ?more"
     r"|(?:do|does)(?:n['’]t| not) (?:need|have to))\b",
-    re.IGNORECASE,
 )
-# Marks around words.
+# Marks around words; of ASCII, as a table that puts spaces for them.
 _MARKS = ".,;:!?()[]{}<>\"'*_`“”„«»…–—-"
-_PAST = lazy_regex(r"\b\w{3,}ed\b", re.IGNORECASE)
+_ASCII_MARKS = bytes(ord(" ") if chr(code) in _MARKS else code for code in range(256))
+# The parts of the words above between such marks.
+_DONE_PARTS = frozenset(part for word in _DONE_WORDS for part in word.split("'"))
+_PAST_FOLDED = folded_regex(r"\b\w{3,}ed\b")
+_DONE_FOLDED = for_folded(_DONE)
+_CLAUSE_END = for_folded(CLAUSE_END)
 _SUBORDINATE = frozenset("which who whom whose how where whether that if once when until".split())
 _COMMON = stems(ROUTINE_WORDS)
 _ASKED = lazy_regex(r"\b(?:which|what|whose|how (?:many|much|long))\s+(\w+)\s+(\w+)", re.IGNORECASE)
@@ -155,27 +157,34 @@ def settles(text: str) -> bool:
         >>> settles("The lock is fixed now."), settles("The lock will be fixed tomorrow.")
         (True, False)
     """
-    if text.rstrip().endswith("?") or not _may_settle(text):
+    low = folded(text)
+    if low.rstrip().endswith("?") or not _may_settle(low):
         return False
-    if not (_PAST.search(text) or _DONE.search(text)) or _IN_VAIN.search(text):
+    if not (_PAST_FOLDED.search(low) or _DONE_FOLDED.search(low)):
         return False
-    return any(map(_settles_clause, CLAUSE_END.split(text)))
+    return any(map(_settles_clause, _CLAUSE_END.split(low))) and not _IN_VAIN.search(low)
 
 
-def _may_settle(text: str) -> bool:
-    """Whether a word of a sentence may say that something is done. Much faster than to look."""
-    words = frozenset(word.strip(_MARKS) for word in text.lower().split())
+def _may_settle(low: str) -> bool:
+    """Whether a word of a sentence, folded, may say that something is done. Much faster than to
+    look."""
+    if low.isascii():  # an even quicker look, at the words that are between marks
+        spaced = low.encode("ascii").translate(_ASCII_MARKS).decode("ascii")
+        parts = spaced.split()
+        if "ed " not in f"{spaced} " and "is" not in parts and _DONE_PARTS.isdisjoint(parts):
+            return False
+    words = frozenset([word.strip(_MARKS) for word in low.split()])
     if not _DONE_WORDS.isdisjoint(words) or any(word.endswith("ed") for word in words):
         return True
     return "is" in words and not _AFTER_IS.isdisjoint(words)
 
 
-def _settles_clause(text: str) -> bool:
-    first = text.split(maxsplit=1)[:1]
-    if first and first[0].lower() in _SUBORDINATE:
+def _settles_clause(low: str) -> bool:
+    first = low.split(maxsplit=1)[:1]
+    if first and first[0] in _SUBORDINATE:
         return False
-    done = _PAST.search(text) or _DONE.search(text)
-    return bool(done) and not _NOT_DONE.search(_CLOSING_NOT.sub(" ", text))
+    done = _PAST_FOLDED.search(low) or _DONE_FOLDED.search(low)
+    return bool(done) and not _NOT_DONE.search(_CLOSING_NOT.sub(" ", low))
 
 
 def _is_past(word: Word) -> bool:

@@ -56,3 +56,28 @@ def test_only_what_a_user_types_is_judged(place: Place, *, is_judged: bool) -> N
     sentence = "Helpers belong in the util module, not in the views."
     lower = frozenset(map(str.lower, words_of(sentence)))
     assert (kind_of(sentence, lower, place)[0] == "constraint") == is_judged
+
+
+WORDS = st.lists(st.sampled_from(sorted(learned._model()[0] | {",", "?", "Ana", "12"})))
+
+
+@given(TEXT | WORDS.map(" ".join) | st.sampled_from([text for _, text in kinds.read()]))
+def test_a_sentence_that_is_a_fact_at_a_quick_look_is_one(text: str) -> None:
+    vocabulary, weights = learned._model()
+    words = learned.words_of(text)
+    if not learned._may_be_other(learned._forms(words, vocabulary)):
+        fact, *others = learned.probabilities(learned.features(words, vocabulary), weights)
+        assert max(others) < learned.PROBABILITY_MIN or fact > max(others)
+
+
+def test_the_quick_look_spares_most_facts() -> None:
+    vocabulary, _ = learned._model()
+    facts = [learned._forms(learned.words_of(text), vocabulary)
+             for kind, text in kinds.read() if kind == 0]  # fmt: skip
+    assert sum(map(learned._may_be_other, facts)) < 0.2 * len(facts)
+
+
+@given(TEXT)
+def test_words_without_apostrophes_are_found_by_the_same_rule(text: str) -> None:
+    words = learned._WORD.findall(text.strip().rstrip("."))[: learned._WORDS_MAX]
+    assert learned.words_of(text) == words
