@@ -6,14 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treemem.text import word_classes
+from treemem.text.nouns import marks
+from treemem.text.nouns.chunks import TEXT_CHARS_MAX
+from treemem.text.nouns.words import singular
 from treemem.text.phrases import (
-    TEXT_CHARS_MAX,
     background_of,
     best_phrases,
     count_phrases,
     main_phrases,
     merge_counts,
-    singular,
 )  # fmt: skip
 
 CHAT = [
@@ -166,3 +167,33 @@ def test_odd_text_takes_no_long_time() -> None:
         "['",
     ):
         assert len(main_phrases([odd * TEXT_CHARS_MAX] * 2)) <= 1
+
+
+_PIECES = st.sampled_from([
+    "a", "kiln", " ", "\n", ".", ",", "/", "\\", "src/kiln.py", "kiln.py", "www.", "www.-", "https://",
+    "@", "[", "]", "(", ")", "(laugh)", "{", "}", "<b>", "<", "&amp;", "&", "``", "`", "**", "=",
+    "deadbeef", "DEADBEEF", "12345678", "-", "\t", "\u00a0", "Kiln", "_", "é",
+])  # fmt: skip
+
+
+@given(st.lists(_PIECES, max_size=25).map("".join))
+def test_noise_is_looked_for_only_where_something_hints_at_it(text: str) -> None:
+    found = marks._without_noise(text)
+    assert found == marks._NOISE.sub(" . ", text)
+    assert found == text or marks._HINT.search(text)
+
+
+@given(st.lists(st.sampled_from(["kiln", "Kiln", ",", "5", ".", "’s", "oven’s", "oven's"])))
+def test_a_word_said_twice_in_a_row_is_read_once(words: list[str]) -> None:
+    expected: list[str] = []
+    for word in marks._TOKEN.findall(" ".join(words)):
+        said = [one for one in expected if one != ","]
+        is_again = word[0].isalpha() and said and _form(said[-1]) == _form(word)
+        while is_again and expected[-1] == ",":
+            expected.pop()
+        expected += [] if is_again else [word]
+    assert marks.tokens_of(" ".join(words)) == expected
+
+
+def _form(word: str) -> str:
+    return word.lower().replace("’", "'")

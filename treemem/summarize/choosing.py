@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from treemem.summarize.base import KIND_ORDER
 from treemem.summarize.detectors import words_of
 from treemem.text import word_classes
-from treemem.text.phrases import singular
+from treemem.text.nouns.words import singular
 from treemem.text.quality import points_elsewhere, quality_of
 from treemem.text.stop_words import STOP_WORDS
 from treemem.types import Origin, StatementKind

@@ -61,8 +61,10 @@ def profile(texts: Sequence[str], speakers: Iterable[str] = ()) -> dict[str, int
         {'invoices': 2, 'Graz': 1}
     """
     names = list(speakers)
-    found = phrases.subjects(phrases.count_phrases(texts), names)
-    words = [_words(text[:TEXT_CHARS_MAX]) for text in texts]
+    found = phrases.subjects(texts, names)
+    words: list[list[str]] = []
+    if sum(found.values()) < FOUND_SHARE * sum(map(_words_max, texts)):
+        words = [_words(text[:TEXT_CHARS_MAX]) for text in texts]
     number = sum(map(len, words))
     if number >= WORDS_MIN and sum(found.values()) < FOUND_SHARE * number:
         barred = {part for name in names for part in name.casefold().split()}
@@ -71,6 +73,11 @@ def profile(texts: Sequence[str], speakers: Iterable[str] = ()) -> dict[str, int
         )  # fmt: skip
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     return dict(ranked[:PHRASES_MAX])
+
+
+def _words_max(text: str) -> float:
+    """No text of this length has more words, or pairs of characters."""
+    return (len(text) + 1) / 3 if text.isascii() else len(text)
 
 
 def _words(text: str) -> list[str]:
