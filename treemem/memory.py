@@ -205,18 +205,15 @@ class Memory(BrowseMethods, DayMethods, RuleMethods, QueueMethods, AskMethods, N
 
         if keep_blobs is not None:
             self._database.add_notices(modes.notices([], [Path(keep_blobs)]))
-        options = Options(
-            Redaction.of(self._database, redact),
-            importer=chosen_importer(format_name, importer), progress=progress,
-            keep_blobs=None if keep_blobs is None else Path(keep_blobs),
-            growing=growing, as_mine=as_mine,
-        )  # fmt: skip
-        target = (self._database, self._clock, self._shape)
         with LeafPool() as pool:
-            report = ingest_all(
-                self._database, files, self._clock,
-                lambda: run.work_on_sources(*target, pool), options,
+            work = run.WhileReading(self._database, self._clock, self._shape, pool)
+            options = Options(
+                Redaction.of(self._database, redact),
+                importer=chosen_importer(format_name, importer), progress=progress,
+                keep_blobs=None if keep_blobs is None else Path(keep_blobs),
+                growing=growing, as_mine=as_mine, part_stored=work.part_stored,
             )  # fmt: skip
+            report = ingest_all(self._database, files, self._clock, work.file_stored, options)
         if not growing:
             self.work(max_calls=0)
         return report

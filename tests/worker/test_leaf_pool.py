@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,9 +18,9 @@ from benchmarks.data.logs import Writer
 from treemem import Memory, Message
 from treemem.proposals import View
 from treemem.store.database import Database
-from treemem.summarize import extractive_views, leaf_views
-from treemem.worker import leaf_pool
+from treemem.worker import leaf_pool, leaf_results
 from treemem.worker.leaf_pool import LeafPool
+from treemem.worker.leaf_results import LeafResult
 
 LOG_BYTES = 600_000
 
@@ -55,13 +54,12 @@ def leaves(database: Database) -> list[int]:
     return [seq for (seq,) in database.rows("SELECT seq FROM node WHERE level = 0 ORDER BY seq")]
 
 
-def made_by(database: Database, pool: LeafPool) -> list[tuple[int, View]]:
-    make = partial(extractive_views.view_of, database, 0, 1)
-    return list(pool.views(database, leaves(database), make))
+def made_by(database: Database, pool: LeafPool) -> list[tuple[int, LeafResult]]:
+    return list(pool.results(database, leaves(database)))
 
 
-def alone(database: Database) -> list[tuple[int, View]]:
-    return [(seq, extractive_views.view_of(database, 0, 1, seq)) for seq in leaves(database)]
+def alone(database: Database) -> list[tuple[int, LeafResult]]:
+    return [(seq, leaf_results.make(database, seq)) for seq in leaves(database)]
 
 
 def children(pool: LeafPool) -> list[int]:
@@ -78,31 +76,36 @@ def test_views_are_the_same_in_any_number_of_processes(database: Database, proce
         assert made_by(database, pool) == alone(database)
 
 
-def test_a_process_makes_a_share(database: Database) -> None:
+def test_a_process_makes_a_share(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     here = []
 
-    def make(seq: int) -> View:
+    def make(_database: Database, seq: int) -> LeafResult:
         here.append(seq)
         time.sleep(0.05)  # so that the process is never behind
-        return View((), 0)
+        return LeafResult(View((), 0), {})
 
+    monkeypatch.setattr(leaf_results, "make", make)
     with LeafPool(1) as pool:
-        list(pool.views(database, leaves(database) * 3, make))
+        list(pool.results(database, leaves(database) * 3))
     assert 0 < len(here) < 3 * len(leaves(database))
+
+
+def test_what_is_begun_is_made_while_nobody_asks(database: Database) -> None:
+    with LeafPool(1) as pool:
+        run = pool.begin(database, leaves(database)[:8])
+        assert list(run.results()) == alone(database)[:8]
 
 
 def test_what_a_killed_process_held_is_made_here(database: Database) -> None:
     with LeafPool(2) as pool:
-        views = pool.views(
-            database, leaves(database), partial(extractive_views.view_of, database, 0, 1)
-        )
+        views = pool.results(database, leaves(database))
         found = [next(views)]
         for pid in children(pool):
             os.kill(pid, signal.SIGKILL)
         found += views
         assert found == alone(database)
-        assert children(pool) == []
         assert made_by(database, pool) == found
+        assert children(pool) == []
 
 
 def test_without_an_interpreter_to_start_all_is_made_here(
@@ -117,22 +120,24 @@ def test_without_an_interpreter_to_start_all_is_made_here(
 
 def test_a_call_that_is_given_up_leaves_nothing_to_the_next(database: Database) -> None:
     with LeafPool(1) as pool:
-        views = pool.views(
-            database, leaves(database), partial(extractive_views.view_of, database, 0, 1)
-        )
+        views = pool.results(database, leaves(database))
         next(views)
         views.close()
         assert children(pool) == []
         assert made_by(database, pool) == alone(database)
 
 
-def test_an_error_of_this_process_is_raised(database: Database) -> None:
-    def make(_seq: int) -> View:
+def test_an_error_of_this_process_is_raised(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make(_database: Database, _seq: int) -> LeafResult:
         raise ZeroDivisionError
 
-    with LeafPool(1) as pool, pytest.raises(ZeroDivisionError):
-        list(pool.views(database, leaves(database), make))
-    assert children(pool) == []
+    monkeypatch.setattr(leaf_results, "make", make)
+    with LeafPool(1) as pool:
+        with pytest.raises(ZeroDivisionError):
+            list(pool.results(database, leaves(database) * 3))
+        assert children(pool) == []
 
 
 def test_a_leaf_within_a_long_message_stays_here(tmp_path: Path) -> None:
@@ -141,7 +146,7 @@ def test_a_leaf_within_a_long_message_stays_here(tmp_path: Path) -> None:
         memory.append("chat/1", [Message(text="Sheep graze on the northern hills. " * 3_000)])
         memory.work(max_calls=0)
     with closing(Database(path)) as database:
-        rows = {seq: leaf_views.rows_of(database, seq) for seq in leaves(database)}
+        rows = {seq: leaf_results.rows_of(database, seq) for seq in leaves(database)}
         assert len(rows) > 3
         assert [seq for seq, found in rows.items() if found is not None] == [min(rows)]
         with LeafPool(1) as pool:
@@ -160,17 +165,15 @@ def test_few_leaves_start_no_process(database: Database, monkeypatch: pytest.Mon
 def test_a_process_ends_with_the_one_that_started_it(stored: Path) -> None:
     program = """if True:
         import sys
-        from functools import partial
         from pathlib import Path
         from treemem.store.database import Database
-        from treemem.summarize import extractive_views
         from treemem.worker import leaf_pool
         leaf_pool.START_AFTER_LEAVES = 1
         pool = leaf_pool.LeafPool(1)
         database = Database(Path(sys.argv[1]))
         seqs = [seq for (seq,) in database.rows("SELECT seq FROM node WHERE level = 0")]
-        views = pool.views(database, seqs, partial(extractive_views.view_of, database, 0, 1))
-        next(views)
+        results = pool.results(database, seqs)
+        next(results)
         print(pool._processes[0]._process.pid, flush=True)
         sys.stdin.read()
     """

@@ -61,6 +61,8 @@ class Options:
     drop them. growing: the files are read repeatedly, so only the latest state of each is
     recorded as read. aliases_in: the memory file to look aliases up in, for a trial that stores
     the messages in another one. as_mine: the user of a chat that may be anybody's is the reader.
+    part_stored: called with a source's id when a batch of it is stored and more of the file is to
+    come.
     """
 
     redaction: Redaction
@@ -70,6 +72,7 @@ class Options:
     growing: bool = False
     aliases_in: Database | None = None
     as_mine: bool = False
+    part_stored: Callable[[str], object] | None = None
 
 
 def _events(importer: Importer, file: LogFile) -> Iterator[Event]:
@@ -414,6 +417,9 @@ class FileIngest:
                 self.report.known += counts.known
         if self._options.progress is not None:
             self._options.progress(self.report)
+        if self._options.part_stored is not None and batch.is_full():
+            longest = max(batch.by_source, key=lambda source_id: len(batch.by_source[source_id]))
+            self._options.part_stored(longest)
 
 
 def _digest_of(

@@ -20,7 +20,7 @@ def ensure_producer(database: Database) -> int:
     return summaries.ensure_producer(database, EXTRACTIVE.name, EXTRACTIVE.rank)
 
 
-def view_of(database: Database, level: int, producer: int, node_seq: int) -> View:
+def view_of(database: Database, node_seq: int, level: int, producer: int) -> View:
     """The extractive view of a node; the children of a group must have theirs already."""
     if level == 0:
         leaf = LeafContent(summaries.excerpts(database, node_seq))
@@ -51,7 +51,7 @@ def _put(database: Database, node_seq: int, producer: int, now_ms: int) -> None:
         for child_seq in summaries.child_seqs(database, node_seq):
             _put(database, child_seq, producer, now_ms)
         level = database.value("SELECT level FROM node WHERE seq = ?", (node_seq,))
-        view = view_of(database, level, producer, node_seq)
+        view = view_of(database, node_seq, level, producer)
         store(database, node_seq, level, producer, view, now_ms)
     else:
         # An open tail that comes back has its view, but its entries may be gone.

@@ -1,9 +1,9 @@
-"""Makes the views of leaves in further processes, while this one makes others and stores them.
+"""Makes the views and profiles of leaves in further processes, while this one reads and stores.
 
-Python runs on one core, and the views are most of the time of an ingest. A process gets the rows of
-a few leaves and returns their views; it opens no file and only lives as long as its pool. This
-process takes leaves itself whenever the next view in order is not there yet, so that nothing waits,
-and does all of it if a process cannot be started or dies.
+Python runs on one core, and views are most of the time of an ingest. A process gets the rows of a
+few leaves and returns their results; it opens no file and only lives as long as its pool. This
+process takes leaves itself whenever the next result in order is not there yet, so that nothing
+waits, and does all of it if a process cannot be started or dies.
 
 Tested in tests/worker/test_leaf_pool.py.
 """
@@ -18,20 +18,22 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import IO, Any, Self
 
 from treemem.packages import child_environment
-from treemem.proposals import View
 from treemem.store.database import Database
-from treemem.summarize import leaf_views
+from treemem.worker import leaf_results
+from treemem.worker.leaf_results import LeafResult
 
 # Leaves that go to a process together.
 LEAVES_AT_ONCE = 4
-# Parcels that wait in a process, so that it has the next one at once, and views that are kept until
-# those before them are stored.
+# Parcels that wait in a process, so that it has the next one at once; more of them while this
+# process does something else.
 PARCELS_WAITING = 3
+PARCELS_BEGUN = 16
+# Parcels whose results are kept until those before them are stored.
 PARCELS_AHEAD = 32
 # A pool of more processes would only wait for the one that stores.
 PROCESSES_MAX = 3
@@ -39,8 +41,6 @@ PROCESSES_MAX = 3
 START_AFTER_LEAVES = 48
 _SIZE_BYTES = 8
 _END_SECONDS = 5.0
-
-MakeView = Callable[[int], View]
 
 
 def processes_wanted() -> int:
@@ -54,7 +54,7 @@ def processes_wanted() -> int:
 
 
 class LeafPool:
-    """Processes that make views. They start once enough leaves have been asked for."""
+    """Processes that make results of leaves. They start once enough leaves have come."""
 
     def __init__(self, processes: int | None = None) -> None:
         """processes: how many, besides this one; None for as many as there are cores."""
@@ -77,74 +77,86 @@ class LeafPool:
             process.close()
         self._processes = None
 
-    def views(
-        self, database: Database, leaf_seqs: Sequence[int], make: MakeView
-    ) -> Iterator[tuple[int, View]]:
-        """Yields each leaf with its view, in order. make: makes a view in this process."""
+    @property
+    def is_alone(self) -> bool:
+        """Whether all is made in this process."""
+        return not self._wanted
+
+    def begin(self, database: Database, leaf_seqs: Sequence[int]) -> LeafRun:
+        """Lets the processes begin with these leaves. A pool has one run at a time."""
         self._asked += len(leaf_seqs)
         if self._processes is None and self._wanted and self._asked >= START_AFTER_LEAVES:
             self._processes = [_Process() for _ in range(self._wanted)]
-        parcels = [
-            leaf_seqs[at : at + LEAVES_AT_ONCE] for at in range(0, len(leaf_seqs), LEAVES_AT_ONCE)
-        ]
-        is_done = False
-        try:
-            yield from _Run(database, parcels, make, self._processes or []).views()
-            is_done = True
-        finally:
-            if not is_done:  # answers that nobody takes would be taken for those of the next call
-                self.close()
+        return LeafRun(self, database, leaf_seqs, self._processes or [])
+
+    def results(
+        self, database: Database, leaf_seqs: Sequence[int]
+    ) -> Iterator[tuple[int, LeafResult]]:
+        """Yields each leaf with its result, in order."""
+        return self.begin(database, leaf_seqs).results()
 
 
-class _Run:
-    """One call of views."""
+class LeafRun:
+    """Some leaves that the processes of a pool work on."""
 
     def __init__(
-        self, database: Database, parcels: Sequence[Sequence[int]], make: MakeView,
+        self, pool: LeafPool, database: Database, leaf_seqs: Sequence[int],
         processes: Sequence[_Process],
     ) -> None:  # fmt: skip
+        self._pool = pool
         self._database = database
-        self._parcels = parcels
-        self._make = make
+        starts = range(0, len(leaf_seqs), LEAVES_AT_ONCE)
+        self._parcels = [leaf_seqs[start : start + LEAVES_AT_ONCE] for start in starts]
         self._processes = processes
         self._next = 0  # the first parcel that nobody has taken
-        self._views: dict[int, list[View]] = {}
+        self._results: dict[int, list[LeafResult]] = {}
+        self._hand_out(len(self._parcels), PARCELS_BEGUN)
 
-    def views(self) -> Iterator[tuple[int, View]]:
-        for at, parcel in enumerate(self._parcels):
-            while at not in self._views:
-                limit = min(len(self._parcels), at + PARCELS_AHEAD)
-                self._hand_out(limit)
-                if self._next < limit:
-                    self._do(self._next)
-                for process in self._processes:
-                    self._take(process, wait=self._next >= limit and process.has(at))
-            yield from zip(parcel, self._views.pop(at), strict=True)
+    def results(self) -> Iterator[tuple[int, LeafResult]]:
+        """Yields each leaf with its result, in order."""
+        is_done = False
+        try:
+            for at, parcel in enumerate(self._parcels):
+                while at not in self._results:
+                    self._go_on(at)
+                yield from zip(parcel, self._results.pop(at), strict=True)
+            is_done = True
+        finally:
+            if not is_done:  # answers that nobody takes would be taken for those of the next run
+                self._pool.close()
 
-    def _hand_out(self, limit: int) -> None:
-        """Gives the processes parcels up to a limit."""
+    def _go_on(self, at: int) -> None:
+        """Hands out and makes parcels, but none that is far behind the one that is wanted."""
+        limit = min(len(self._parcels), at + PARCELS_AHEAD)
+        self._hand_out(limit, PARCELS_WAITING)
+        if self._next < limit:
+            self._make(self._next)
         for process in self._processes:
-            while process.is_ready and self._next < limit:
-                number = self._next
-                rows = [leaf_views.rows_of(self._database, seq) for seq in self._parcels[number]]
-                if any(one is None for one in rows):
-                    self._do(number)
+            for number, results in process.finished(wait=self._next >= limit and process.has(at)):
+                if results is None:  # it has died
+                    self._make(number)
                 else:
+                    self._results[number] = [*map(leaf_results.result_from, results)]
+
+    def _hand_out(self, limit: int, waiting: int) -> None:
+        """Gives parcels up to a limit to the processes, until each has this many waiting."""
+        for process in self._processes:
+            while self._next < limit and process.is_ready(waiting):
+                rows = [
+                    leaf_results.rows_of(self._database, one) for one in self._parcels[self._next]
+                ]
+                if any(one is None for one in rows):
+                    self._make(self._next)
+                else:
+                    process.send(self._next, rows)
                     self._next += 1
-                    process.send(number, rows)
 
-    def _do(self, number: int) -> None:
-        """Makes the views of a parcel here."""
-        self._views[number] = [self._make(seq) for seq in self._parcels[number]]
+    def _make(self, number: int) -> None:
+        """Makes the results of a parcel here."""
+        self._results[number] = [
+            leaf_results.make(self._database, seq) for seq in self._parcels[number]
+        ]
         self._next = max(self._next, number + 1)
-
-    def _take(self, process: _Process, *, wait: bool) -> None:
-        """Takes what a process has finished; of one that has died, makes it here."""
-        for number, views in process.finished(wait=wait):
-            if views is None:
-                self._do(number)
-            else:
-                self._views[number] = [leaf_views.view_from(view) for view in views]
 
 
 class _Process:
@@ -165,10 +177,9 @@ class _Process:
             target = (self._process.stdout, self._answers)
             threading.Thread(target=read_parcels, args=target, daemon=True).start()
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether it takes another parcel."""
-        return self._process is not None and len(self._held) < PARCELS_WAITING
+    def is_ready(self, waiting: int) -> bool:
+        """Whether it takes another parcel, if this many may wait."""
+        return self._process is not None and len(self._held) < waiting
 
     def has(self, number: int) -> bool:
         return number in self._held
@@ -181,7 +192,7 @@ class _Process:
             write_parcel(self._process.stdin, rows)
 
     def finished(self, *, wait: bool) -> Iterator[tuple[int, list[Any] | None]]:
-        """Yields the parcels that it has answered, each with its views: None for all that it held
+        """Yields the parcels that it has answered, each with its results: None for all that it held
         when it died. wait: until one is there."""
         while self._held:
             try:

@@ -1,4 +1,4 @@
-"""Makes views of leaves for another process: `python -m treemem.worker.leaf_process`.
+"""Makes results of leaves for another process: `python -m treemem.worker.leaf_process`.
 
 Reads parcels of rows from stdin and answers each on stdout. Opens no file, and ends when its stdin
 closes, which also happens when the other process dies.
@@ -13,7 +13,7 @@ import queue
 import sys
 import threading
 
-from treemem.summarize import leaf_views
+from treemem.worker import leaf_results
 from treemem.worker.leaf_pool import read_parcels, write_parcel
 
 
@@ -25,8 +25,7 @@ def main() -> None:
     threading.Thread(target=read_parcels, args=reading, daemon=True).start()
     while (data := parcels.get()) is not None:
         parcel = pickle.loads(data)  # noqa: S301 - from the process that started this one
-        views = [leaf_views.flat(leaf_views.view_of(rows)) for rows in parcel]
-        write_parcel(sys.stdout.buffer, views)
+        write_parcel(sys.stdout.buffer, [leaf_results.plain_result(rows) for rows in parcel])
 
 
 if __name__ == "__main__":

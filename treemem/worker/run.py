@@ -135,13 +135,25 @@ class Run:
         return Budget(within, self.clock, interrupted=self.interrupted, report=report)
 
 
-def work_on_sources(
-    database: Database, clock: Clock, shape: TreeShape, pool: LeafPool | None = None
-) -> None:
+def work_on_sources(database: Database, clock: Clock, shape: TreeShape) -> None:
     """Does only the jobs of the sources. The trees above them are laid out from all sources, at
-    most once per interval, so they wait until the last file is stored. pool: of several calls."""
-    worker = Worker(database, clock, shape, budget=Budget(Limits(0)), leaf_pool=pool)
-    worker.run(source_jobs.KINDS)
+    most once per interval, so they wait until the last file is stored."""
+    Worker(database, clock, shape, budget=Budget(Limits(0))).run(source_jobs.KINDS)
+
+
+class WhileReading:
+    """Does the jobs of the sources while files are read. pool: used by nobody else meanwhile."""
+
+    def __init__(self, database: Database, clock: Clock, shape: TreeShape, pool: LeafPool) -> None:
+        self._worker = Worker(database, clock, shape, budget=Budget(Limits(0)), leaf_pool=pool)
+
+    def part_stored(self, source_id: str) -> None:
+        """Begins with what a long source has so far."""
+        self._worker.begin(source_id)
+
+    def file_stored(self) -> None:
+        """Does the jobs that wait, as work_on_sources."""
+        self._worker.run(source_jobs.KINDS)
 
 
 def prune_embedder(database: Database, name: str) -> str:

@@ -9,23 +9,23 @@ Tested in tests/tree/test_builder.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 
 from treemem.ledger import update
-from treemem.proposals import View
 from treemem.queue import jobs
 from treemem.queue.jobs import Claim
 from treemem.store import sources
 from treemem.store.database import Database
 from treemem.summarize import extractive_views
 from treemem.times import Clock
+from treemem.topics import store as topic_store
 from treemem.tree import builder
 from treemem.types import TreeShape
 from treemem.worker import collection_jobs
 from treemem.worker.collection_jobs import AfterTree
-from treemem.worker.leaf_pool import LeafPool
+from treemem.worker.leaf_pool import LeafPool, LeafRun
 
 KINDS = ("seal", "extract")
 SEAL_PRIORITY = 100
@@ -50,8 +50,8 @@ def admit_seal(database: Database, source_id: str, now_ms: int) -> None:
 class SourceWork:
     """Does the jobs of KINDS.
 
-    after_tree: called in a job's last transaction, once the tree has its new root. pool: makes the
-    views of leaves; None for this process alone.
+    after_tree: called in a job's last transaction, once the tree has its new root. pool: makes
+    what leaves need; None for this process alone.
     """
 
     def __init__(
@@ -63,9 +63,35 @@ class SourceWork:
         self._shape = shape
         self._after_tree = after_tree
         self._pool = pool or LeafPool(processes=0)
+        self._begun: tuple[LeafRun, int] | None = None
+
+    def begin(self, source_id: str) -> None:
+        """Seals what is full of a source that is still being read, and lets the pool begin with
+        it. Only part of a job is done: the job waits until the source has been read."""
+        if self._pool.is_alone:
+            return
+        self.settle()
+        with self._database.transaction():
+            if not self._seal_some(source_id):
+                return
+            producer = extractive_views.ensure_producer(self._database)
+            tree = builder.ensure_tree(self._database, "source", source_id)
+        level, node_seqs = _missing(self._database, tree.seq, producer) or (0, [])
+        # Subtle: whole batches, since which entries are linked depends on those that are stored
+        # together. So the ledger is the same as if the file had been read first.
+        whole = len(node_seqs) // EXTRACT_BATCH * EXTRACT_BATCH
+        if level == 0 and whole:
+            self._begun = (self._pool.begin(self._database, node_seqs[:whole]), producer)
+
+    def settle(self) -> None:
+        """Stores what the pool has begun with."""
+        if self._begun is not None:
+            (run, producer), self._begun = self._begun, None
+            self._store_leaves(run, producer)
 
     def run(self, claim: Claim) -> None:
         """Does a job and marks it as done."""
+        self.settle()
         if claim.kind == "seal":
             self._seal(claim)
         else:
@@ -102,14 +128,10 @@ class SourceWork:
         while True:
             while missing := _missing(self._database, tree.seq, producer):
                 level, node_seqs = missing
-                make = partial(extractive_views.view_of, self._database, level, producer)
-                views = (
-                    self._pool.views(self._database, node_seqs, make)
-                    if level == 0
-                    else ((seq, make(seq)) for seq in node_seqs)
-                )
-                while batch := list(islice(views, EXTRACT_BATCH)):
-                    self._store(claim, level, producer, batch)
+                if level == 0:
+                    self._store_leaves(self._pool.begin(self._database, node_seqs), producer, claim)
+                else:
+                    self._store_groups(node_seqs, level, producer, claim)
             with self._database.transaction():
                 # Another worker may have sealed more in between.
                 if not _missing(self._database, tree.seq, producer):
@@ -117,15 +139,36 @@ class SourceWork:
                     jobs.finish(self._database, [claim], self._clock())
                     return
 
-    def _store(
-        self, claim: Claim, level: int, producer: int, views: Sequence[tuple[int, View]]
+    def _store_leaves(self, run: LeafRun, producer: int, claim: Claim | None = None) -> None:
+        """Stores the views and profiles of leaves as they are made."""
+        results = run.results()
+        while batch := list(islice(results, EXTRACT_BATCH)):
+            with self._storing(claim) as now_ms:
+                for seq, (view, phrases) in batch:
+                    extractive_views.store(self._database, seq, 0, producer, view, now_ms)
+                    topic_store.put_profile(self._database, seq, phrases)
+
+    def _store_groups(
+        self, node_seqs: Sequence[int], level: int, producer: int, claim: Claim
     ) -> None:
-        now_ms = self._clock()
+        for start in range(0, len(node_seqs), EXTRACT_BATCH):
+            batch = node_seqs[start : start + EXTRACT_BATCH]
+            views = [
+                (seq, extractive_views.view_of(self._database, seq, level, producer))
+                for seq in batch
+            ]
+            with self._storing(claim) as now_ms:
+                for seq, view in views:
+                    extractive_views.store(self._database, seq, level, producer, view, now_ms)
+
+    @contextmanager
+    def _storing(self, claim: Claim | None) -> Iterator[int]:
+        """A transaction, after which the ledger is up to date and the lease renewed."""
         with self._database.transaction():
-            for seq, view in views:
-                extractive_views.store(self._database, seq, level, producer, view, now_ms)
+            yield (now_ms := self._clock())
             update.refresh(self._database)
-            jobs.renew(self._database, claim, now_ms)
+            if claim is not None:
+                jobs.renew(self._database, claim, now_ms)
 
     def _finish_tree(self, scope: str, key: str, producer: int) -> None:
         """Renews the root and the open tail, stores their summaries, and queues the trees above

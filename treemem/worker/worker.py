@@ -47,7 +47,7 @@ class Worker:
     summaries, embedding: do the jobs that need a model; None leaves those jobs in the queue. On
     an interruption, a job without a model finishes and a job with one is released. leave_out:
     called with the reason when this worker's model cannot be used; returns whether other workers
-    continue with its jobs. leaf_pool: makes the views of leaves in further processes.
+    continue with its jobs. leaf_pool: makes what leaves need in further processes.
     """
 
     def __init__(
@@ -79,6 +79,10 @@ class Worker:
         self._claiming = threading.Lock()
         self._current: Claim | None = None
         self._abandoned = False
+
+    def begin(self, source_id: str) -> None:
+        """Begins with the leaves of a source that is still being read; see SourceWork.begin."""
+        self._sources.begin(source_id)
 
     def run(self, tree_kinds: Sequence[str] = TREE_KINDS) -> WorkReport:
         """Does jobs until none is due, a limit is met, or the run is interrupted."""
