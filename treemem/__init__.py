@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from treemem.importers.common.base import Event, Importer, LogFile
     from treemem.importers.common.own import ReadLog
     from treemem.importers.streams.heads import Head
+    from treemem.ingest.order import newest_first
     from treemem.ingest.walk import find_files
     from treemem.ledger.choices import RuleView
     from treemem.ledger.rulebook import RuleState
@@ -325,6 +326,7 @@ __all__ = [  # noqa: RUF022
     "matching_words",
     "model_names",
     "models_folder",
+    "newest_first",
     "origin_spans",
     "search_several",
 ]
@@ -439,6 +441,7 @@ if not TYPE_CHECKING:
         "clean_verbatim": "text.speech",
         "compact_log": "sessions.logs.compacting",
         "find_files": "ingest.walk",
+        "newest_first": "ingest.order",
         "matching_words": "text.bm25",
         "search_several": "several.searching",
         "model_names": "models.manifests",

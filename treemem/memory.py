@@ -175,7 +175,7 @@ class Memory(BrowseMethods, DayMethods, RuleMethods, QueueMethods, AskMethods, N
 
         several = [paths] if isinstance(paths, str | Path) else paths
         return self.ingest_files(
-            find_files(several),
+            list(find_files(several)),
             format_name=format_name, importer=importer, progress=progress, keep_blobs=keep_blobs,
             redact=redact, as_mine=as_mine,
         )  # fmt: skip

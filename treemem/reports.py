@@ -206,7 +206,7 @@ class WorkReport:
     goes_on_at: str | None = None
 
 
-# Called with the report of each file when it is done.
+# Called with the report of a file whenever some of its messages are stored, and when it is done.
 FileProgress = Callable[[FileReport], None]
 # Called after each job, with the report so far and the kind of the job.
 WorkProgress = Callable[[WorkReport, str], None]

@@ -26,6 +26,7 @@ from treemem.importers.streams.heads import HEAD_BYTES
 from treemem.ingest import blobs, matching, reconcile, renewal
 from treemem.ingest.continuations import Continuation
 from treemem.ingest.matching import LogMessage, MessageMatcher
+from treemem.ingest.order import HeldBackError, ParentsFirst
 from treemem.ingest.titles import TitlesElsewhere
 from treemem.privacy.policy import Redaction
 from treemem.reports import FileProgress, FileReport, IngestReport
@@ -104,14 +105,21 @@ def ingest_all(
     if options.importer is None:
         database.add_notices(importers.problems())
     titles = TitlesElsewhere(database, options.redaction)
-    for file in files:
+    ordered = ParentsFirst(database, files, waits=not options.growing)
+    for file in ordered:
         if file.path is not None and is_own(database.path, file.path):
             if not file.found:
                 report.files.append(FileReport(file.label, error=_OWN_FILE.format(file.label)))
             continue
-        for file_report in file_reports(database, file, clock, options, titles):
-            report.files.append(file_report)
-            finish()
+        try:
+            for file_report in file_reports(database, file, clock, options, titles, ordered):
+                report.files.append(file_report)
+                finish()
+                ordered.stored(file_report.sources)
+                if options.progress is not None:
+                    options.progress(file_report)
+        except HeldBackError:
+            continue
     titles.give()
     return report
 
@@ -122,14 +130,15 @@ def file_reports(
     clock: Clock,
     options: Options,
     titles: TitlesElsewhere | None = None,
+    ordered: ParentsFirst | None = None,
 ) -> Iterator[FileReport]:
     """Ingests a file and yields its report. For an archive, yields one report for all skipped
     members, if any, and one for each other member. titles: gets those of sessions of other
-    files."""
+    files. ordered: the order of the files. Raises HeldBackError if this one comes later in it."""
     try:
         with archives.open_archive(file) as archive:
             if archive is None:
-                yield FileIngest(database, file, clock, options, titles).run()
+                yield FileIngest(database, file, clock, options, titles, ordered).run()
                 return
             skipped_members = FileReport(file.label, found=file.found)
             for skipped in archive.survey():
@@ -186,9 +195,11 @@ class FileIngest:
         clock: Clock,
         options: Options,
         titles: TitlesElsewhere | None = None,
+        ordered: ParentsFirst | None = None,
     ) -> None:
         self._database = database
         self._titles = titles
+        self._ordered = ordered
         self._file = file
         self._clock = clock
         self._options = options
@@ -198,7 +209,8 @@ class FileIngest:
         self.report = FileReport(file.label, found=file.found)
 
     def run(self) -> FileReport:
-        """Stores the file's messages. If the file cannot be read, sets report.error."""
+        """Stores the file's messages. If the file cannot be read, sets report.error. Raises
+        HeldBackError if it comes later, before anything is stored."""
         file = self._file
         try:
             self._run()
@@ -294,6 +306,8 @@ class FileIngest:
         current: str | None = None
         for event in _events(importer, self._file):
             if isinstance(event, Source):
+                if self._ordered is not None and not self._sources:
+                    self._ordered.hold_back(self._file, event)
                 if self._may_miss_messages(event):
                     self._retire_missing(importer)
                 current = self._open_source(event)

@@ -13,8 +13,9 @@ import click
 
 from treemem_cli.completion import formats
 from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.logs.file_reports import reading_progress, titles_of
-from treemem_cli.logs.ingest import explain_interrupt, print_ingest
+from treemem_cli.logs.file_reports import titles_of
+from treemem_cli.logs.ingest import print_ingest
+from treemem_cli.logs.progress import ingest_shown
 from treemem_cli.parameters import json_option, keep_blobs_option, plain_option
 
 if TYPE_CHECKING:
@@ -145,13 +146,8 @@ def _ingest(
     if not chosen:
         note("Nothing was stored.")
         return
-    with (
-        open_memory(context, create=True) as memory,
-        reading_progress() as progress,
-        explain_interrupt(),
-    ):
-        files = _files(chosen, places)
-        report = memory.ingest_files(files, progress=progress, keep_blobs=keep_blobs)
+    with open_memory(context, create=True) as memory:
+        report = ingest_shown(memory, _files(chosen, places), keep_blobs=keep_blobs)
         titles = {} if as_json else titles_of(memory, report.files)
     print_ingest(report, titles, as_json=as_json)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +16,10 @@ from treemem_cli.logs.file_reports import (
     log_files,
     print_files,
     print_problems,
-    reading_progress,
     titles_of,
     was_read,
 )
+from treemem_cli.logs.progress import ingest_shown
 from treemem_cli.parameters import (
     as_mine_option,
     format_option,
@@ -62,9 +61,10 @@ def ingest_command(
 ) -> None:
     """Store the messages of log files and build their trees.
 
-    PATH is a file, a folder with all its files, or - for standard input. Reading a file again
-    adds only what is new. No model is needed or called. Secrets are replaced by markers before
-    anything is stored.
+    PATH is a file, a folder with all its files, or - for standard input. The newest sessions
+    come first, and each can be searched once it is read. Ctrl-C stops at any time, and the same
+    command goes on. Reading a file again adds only what is new. No model is needed or called.
+    Secrets are replaced by markers before anything is stored.
 
     \b
     Example:
@@ -82,13 +82,11 @@ def ingest_command(
     with (
         tempfile.TemporaryDirectory(prefix="treemem-") as folder,
         open_memory(context, create=True) as memory,
-        reading_progress() as progress,
-        explain_interrupt(),
     ):
         files = log_files(paths, stdin, Path(folder) / "stdin")
-        report = memory.ingest_files(
-            files, format_name=format_name, progress=progress, keep_blobs=keep_blobs,
-            redact=redaction, as_mine=as_mine,
+        report = ingest_shown(
+            memory, files, format_name=format_name, keep_blobs=keep_blobs, redact=redaction,
+            as_mine=as_mine,
         )  # fmt: skip
         titles = {} if as_json else titles_of(memory, report.files)
     print_ingest(report, titles, as_json=as_json)
@@ -97,17 +95,6 @@ def ingest_command(
     named = [file for file in report.files if not file.found]
     if not (all(map(was_read, named)) and any(map(was_read, report.files))):
         context.exit(1)
-
-
-@contextmanager
-def explain_interrupt() -> Iterator[None]:
-    """On Ctrl-C, says that everything read so far is stored."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            "Stopped. What was read so far is stored; run the same command to continue."
-        ) from None
 
 
 def print_ingest(report: IngestReport, titles: Mapping[str, str], *, as_json: bool) -> None:

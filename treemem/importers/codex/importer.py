@@ -10,6 +10,7 @@ Tested in tests/importers/test_codex.py and test_codex_layers.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from treemem.config import LOG_PLACES
@@ -26,7 +27,7 @@ from treemem.importers.codex.items import (
     without_envelope,
 )
 from treemem.importers.codex.survey import Layers, Survey, Turn
-from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.base import Event, ForkedSource, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_text, digest_of, no_message
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.json_members import read_members
@@ -97,6 +98,9 @@ class _Reading:
             parent_id=f"{Codex.name}/{printable(parent)}" if parent else None,
             project=survey.project,
         )
+        if session is not None and session.forked_from:
+            forked_from = f"{Codex.name}/{printable(session.forked_from)}"
+            self._source = ForkedSource(**asdict(self._source), forked_from=forked_from)
 
     def events(self) -> Iterator[Event]:
         records = _records(self._file, parse_json)

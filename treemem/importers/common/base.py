@@ -29,9 +29,19 @@ from treemem.types import Message, Source
 # Buffer size in bytes. With the default of 8 KiB, every fourth record of a log needs a system call.
 _BUFFER_BYTES = 131_072
 
-__all__ = ["HEAD_BYTES", "Event", "Importer", "LogFile", "Skipped"]
+__all__ = ["HEAD_BYTES", "Event", "ForkedSource", "Importer", "LogFile", "Skipped"]
 
 Event = Source | Message | Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class ForkedSource(Source):
+    """A session whose log begins with the records of another one, under the time of the fork.
+
+    forked_from: the id of the other source. If it is stored first, its messages have their times.
+    """
+
+    forked_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
