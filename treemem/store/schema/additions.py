@@ -188,6 +188,6 @@ LATEST = "CREATE INDEX entry_latest ON entry (last_ms, last_source, last_positio
 # trigger has a savepoint, at which FTS5 writes what it has gathered, so that each row became a
 # segment of its own, to be merged with the others.
 INDEXED_TOGETHER = """
-DROP TRIGGER message_fts_insert;
-DROP TRIGGER statement_fts_insert;
+DROP TRIGGER IF EXISTS message_fts_insert;
+DROP TRIGGER IF EXISTS statement_fts_insert;
 """
