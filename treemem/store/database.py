@@ -73,9 +73,9 @@ _ELSEWHERE = ("gone", "replaced", "overwritten")
 GONE_SECONDS = 0.5
 # How often a file is opened again that is replaced at the same moment.
 CONNECT_TRIES = 3
-# The size of a -wal file from which on its pages are copied into the memory file. SQLite's own
-# limit is 1,000 pages, too.
-CHECKPOINT_BYTES = 1_000 * 4_120
+# When so many bytes of the -wal file are not in the memory file yet, they are copied into it: eight
+# times SQLite's own limit, since a page that several transactions change is then copied once.
+CHECKPOINT_BYTES = 8_000 * 4_120
 
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any] | tuple[Any, ...]
@@ -183,6 +183,7 @@ class Database:
         execute("PRAGMA temp_store = MEMORY")
         # _acknowledge() runs the checkpoints, after it has looked at the file.
         execute("PRAGMA wal_autocheckpoint = 0")
+        execute(f"PRAGMA journal_size_limit = {CHECKPOINT_BYTES // 2}")
         if SQLITE_VERSION >= WAL_SAFE_SINCE:
             # A file from elsewhere may contain hostile views and triggers. (In older versions this
             # setting keeps triggers from writing to FTS5.)
@@ -271,7 +272,7 @@ class Database:
         """Raises DatabaseReplacedError if what was committed is not in the file at the path."""
         self._has_written = True
         self._require_present()
-        if self._guard is not None and self._guard.wal_bytes >= CHECKPOINT_BYTES:
+        if self._guard is not None and self._guard.waiting_bytes >= CHECKPOINT_BYTES:
             self._checkpoint()
 
     def _checkpoint(self) -> None:

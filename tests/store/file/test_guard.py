@@ -15,7 +15,7 @@ import pytest
 
 from tests.helpers.memories import assert_whole, texts
 from treemem import DatabaseReplacedError, Memory, Message
-from treemem.store.database import CHECKPOINT_BYTES, Database, driver
+from treemem.store.database import Database, driver
 from treemem.store.file.guard import FileGuard
 from treemem.store.file.wal_index import Checkpoints
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="an open file can be replaced on POSIX")
 
+LIMIT = 4_000_000  # instead of CHECKPOINT_BYTES, to write less
 BEFORE = [f"stored before {n}" for n in range(20)]
 Harm = Callable[[Path, Path], None]  # the memory file, and an older copy of it
 
@@ -328,13 +329,32 @@ def test_checkpoints_and_compaction_by_any_process_are_no_replacement(tmp_path: 
     other.close()
 
 
-def test_the_wal_file_is_merged_before_it_grows_large(memory: Memory) -> None:
+def test_the_wal_file_is_merged_before_it_grows_large(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     needs_wal(memory.path)
     wal = memory.path.with_name(memory.path.name + "-wal")
+    monkeypatch.setattr("treemem.store.database.CHECKPOINT_BYTES", LIMIT)
     for number in range(24):
         append(memory, f"{number} " + "many words " * 40_000)
-    assert wal.stat().st_size < 3 * CHECKPOINT_BYTES
-    assert memory.path.stat().st_size > CHECKPOINT_BYTES
+    assert wal.stat().st_size < 3 * LIMIT
+    assert memory.path.stat().st_size > LIMIT
+
+
+def test_after_a_large_transaction_small_ones_are_merged_together(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs_wal(memory.path)
+    monkeypatch.setattr("treemem.store.database.CHECKPOINT_BYTES", LIMIT)
+    append(memory, "many words " * 1_000_000)
+    merged = memory.path.stat().st_mtime_ns, memory.path.stat().st_size
+    assert merged[1] > LIMIT
+    for number in range(5):
+        append(memory, f"few words {number}")
+    assert (memory.path.stat().st_mtime_ns, memory.path.stat().st_size) == merged
+    for number in range(20):
+        append(memory, f"{number} " + "more words " * 40_000)
+    assert memory.path.stat().st_size > merged[1]
 
 
 @pytest.mark.parametrize(

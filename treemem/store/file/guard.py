@@ -56,8 +56,8 @@ class FileGuard:
         self.memory = identity_of(real)
         self.wal = identity_of(self._real + WAL) if wal else None
         self._shm = identity_of(self._real + SHM) if wal else None
-        # The bytes of the -wal file at the last check.
-        self.wal_bytes = 0
+        # The bytes of the -wal file that are not in the memory file yet, at the last check.
+        self.waiting_bytes = 0
         self._index: WalIndex | None = None
         if self._shm is not None and os.name == "posix":
             self._index = WalIndex(Path(self._real + SHM))
@@ -126,7 +126,9 @@ class FileGuard:
                 status = None
             if status is None or (status.st_dev, status.st_ino) != self.wal:
                 return Loss("wal", f"{self._real}-wal was deleted while the database was in use.")
-            self.wal_bytes = status.st_size
+            self.waiting_bytes = status.st_size
+            if self._checkpoints is not None:  # the file stays as long as it was at its longest
+                self.waiting_bytes = self._checkpoints.waiting_bytes
         if self._shm is not None and identity_of(self._real + SHM) != self._shm:
             return Loss("shm", f"{self._real}-shm was deleted while the database was in use.")
         return None

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from treemem.store.file.held import HeldFile
 
 _BYTES = 132
+_PAGE_BYTES_AT = 14
+_FRAMES_AT = 16
+_FRAME_HEADER_BYTES = 24
 _SALTS = slice(32, 40)
 _BACKFILLED_AT = 96
 _ATTEMPTED_AT = 128
@@ -24,11 +27,13 @@ _ATTEMPTED_AT = 128
 class Checkpoints:
     """How far checkpoints have come. salts: of the -wal file, which change when it begins anew.
     backfilled: the frames that a checkpoint has copied. attempted: those that it may have copied;
-    more than backfilled while it runs, and after a process died in it."""
+    more than backfilled while it runs, and after a process died in it. waiting_bytes: those of the
+    frames that no checkpoint has copied yet."""
 
     salts: bytes
     backfilled: int
     attempted: int
+    waiting_bytes: int = 0
 
     def explain_change(self, later: Checkpoints) -> bool:
         """Whether a checkpoint can have written between these two looks."""
@@ -46,4 +51,8 @@ class WalIndex(HeldFile):
             return None
         (backfilled,) = struct.unpack_from("=I", data, _BACKFILLED_AT)
         (attempted,) = struct.unpack_from("=I", data, _ATTEMPTED_AT)
-        return Checkpoints(data[_SALTS], backfilled, attempted)
+        (page_bytes,) = struct.unpack_from("=H", data, _PAGE_BYTES_AT)
+        (frames,) = struct.unpack_from("=I", data, _FRAMES_AT)
+        frame_bytes = (65_536 if page_bytes == 1 else page_bytes) + _FRAME_HEADER_BYTES
+        waiting_bytes = max(0, frames - backfilled) * frame_bytes
+        return Checkpoints(data[_SALTS], backfilled, attempted, waiting_bytes)
