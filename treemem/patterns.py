@@ -10,7 +10,8 @@ Tested in tests/test_patterns.py.
 from __future__ import annotations
 
 import re
-from typing import Any, AnyStr, Generic, cast
+from collections.abc import Iterator
+from typing import Any, AnyStr, Generic, NamedTuple, cast
 
 _METHODS = (
     "search",
@@ -94,3 +95,34 @@ def for_folded(expression: re.Pattern[str]) -> re.Pattern[str]:
         ['mind']
     """
     return folded_regex(expression.pattern, cast("_LazyRegex[str]", expression)._flags)
+
+
+class Clue(NamedTuple):
+    """A slow expression that ignores case, and folded texts of which every match has one."""
+
+    pattern: re.Pattern[str]
+    needed: tuple[str, ...]
+
+    def is_in(self, text: str) -> bool:
+        """Whether the expression occurs in a text."""
+        has = folded(text).__contains__
+        return any(map(has, self.needed)) and self.pattern.search(text) is not None
+
+
+def matches_from(
+    beginnings: re.Pattern[str], pattern: re.Pattern[str], text: str
+) -> Iterator[re.Match[str]]:
+    """Yields what pattern.finditer does, for a pattern that is slow to try at each character.
+
+    beginnings: a set of characters, one of which every match begins with; it is found fast.
+
+    Example:
+        >>> [m[0] for m in matches_from(re.compile("[ab]"), re.compile("aa|ab|b"), "aab")]
+        ['aa', 'b']
+    """
+    done = 0
+    for beginning in beginnings.finditer(text):
+        at = beginning.start()
+        if at >= done and (match := pattern.match(text, at)) is not None:
+            yield match
+            done = match.end()

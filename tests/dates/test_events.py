@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treemem.dates import events
 from treemem.dates.events import CHARS_MAX, EVENTS_MAX, find
 
 SENT = datetime(2026, 12, 5, 9, 30)  # a Saturday
@@ -149,3 +150,15 @@ def test_any_text_at_any_time_is_read_without_an_error(text: str, sent: datetime
     for event in find(text, sent):
         assert 0 <= event.start < event.end <= len(text)
         assert event.first <= event.last < event.first + timedelta(days=400)
+
+
+def test_a_message_without_the_name_of_a_time_is_not_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail() -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(events, "_anchors", fail)
+    assert find("We moved the crates into the hall, and the port is 8080.", SENT) == []
+    with pytest.raises(AssertionError):
+        find("We moved the crates yesterday.", SENT)

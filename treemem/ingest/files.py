@@ -320,7 +320,9 @@ class FileIngest:
                 self.report.note(replace(event, detail=detail, title=None, end=None))
             else:
                 assert current is not None, importer.name
-                if self._is_own_call.setdefault(current, begins_own_call(event.text)):
+                if current not in self._is_own_call:
+                    self._is_own_call[current] = begins_own_call(event.text)
+                if self._is_own_call[current]:
                     self.report.note(Skipped(OWN_CALL))
                 elif len(event.text) > messages.TEXT_CHARS_MAX:
                     self.report.note(_oversize(event))

@@ -68,7 +68,12 @@ _SECTION = lazy_regex(r"\[[\w.\" -]+\]\s*$")
 _ASSIGNED = lazy_regex(r"\s*[\w.\[\]\"'-]+ ?[:+]?= ?\S")
 # A number, a word or nothing: values of data rather than wishes.
 _PLAIN_VALUE = lazy_regex(r"\s*[\w.-]+:\s*(?:[\d.]+|true|false|null|\"[^\"]*\"|\S+_\S+)$")
-_CELLS = (lazy_regex(r"[^,]*(?:,(?! )[^,]*){2,}$"), lazy_regex(r"[^;]*(?:;(?! )[^;]*){2,}$"))
+# Rows of values, each with a sign that such a row has.
+_CELLS = (
+    (",", lazy_regex(r"[^,]*(?:,(?! )[^,]*){2,}$")),
+    (";", lazy_regex(r"[^;]*(?:;(?! )[^;]*){2,}$")),
+)
+_ROWS = (("=", _ASSIGNED), (":", _PLAIN_VALUE), ("   ", _COLUMNS), (": ", _KEYED_ROW))
 _DIGIT_GROUPS = lazy_regex(r"\d,\d{3}\b")
 _SENTENCE_ENDS = tuple(".!?:;…。！？")
 # The length of a line that was broken by hand or by a program, and how much the lines differ.
@@ -139,7 +144,11 @@ def speakers(turns: Sequence[Turn | None]) -> frozenset[str]:
 def _mail(block: Block) -> int | None:
     """Two headers in a row, or a subject above further lines."""
     lines = block.lines
-    headers = [index for index, line in enumerate(lines) if _MAIL_HEADER.match(line)]
+    headers = [
+        index
+        for index, line in enumerate(lines)
+        if (":" in line or "：" in line) and _MAIL_HEADER.match(line)
+    ]
     first = next((a for a, b in pairwise(headers) if b == a + 1), None)
     if first is None and _SUBJECT.match(lines[0]) and not (block.is_last and len(lines) == 1):
         return 0
@@ -194,11 +203,12 @@ def _data(block: Block) -> int | None:
 
 
 def _are_records(line: str, following: str) -> bool:
-    if any(cells.match(line) and cells.match(following) for cells in _CELLS):
-        return not _DIGIT_GROUPS.search(line)
-    rows = (_ASSIGNED, _PLAIN_VALUE, _COLUMNS, _KEYED_ROW)
-    if any(_both(row, line, following) for row in rows):
-        return True
+    for sign, cells in _CELLS:
+        if sign in line and _both(cells, line, following):
+            return not _DIGIT_GROUPS.search(line)
+    for sign, row in _ROWS:
+        if sign in line and _both(row, line, following):
+            return True
     if _SECTION.match(line) or line.strip() == "---":
         return _KEY.match(following) is not None
     return bool(_KEY.match(line) and line.rstrip().endswith(":") and _NESTED_KEY.match(following))

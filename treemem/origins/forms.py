@@ -19,12 +19,14 @@ LINE_CHARS_MAX = 400
 
 _STAMP = r"\d{4}[-/.]\d\d[-/.]\d\d[T ,]+\d\d:\d\d|\d{1,2}:\d\d:\d\d\b"
 _TEMPLATE = r"""
-    .*<\|[\w\ ]{1,30}\|> | .*\[/?INST\] | .*<</?SYS>> | .*</?(?:start|end)_of_turn>
-  | \#{2,4}\ (?:Instruction|Input|Response|System|Human|Assistant|User|Prompt)\b\W*$
+    \#{2,4}\ (?:Instruction|Input|Response|System|Human|Assistant|User|Prompt)\b\W*$
   | \W{0,4}(?i:human|assistant|user|system|developer|ai)
       (?:\ \([^)\n]{0,40}\))?\W{0,3}:(?:\s|$)
   | \W{0,4}(?i:(?:important|new|urgent|admin)\ )?(?i:system)
       (?i:\ (?:message|prompt|note|notice|instructions?|override|update))?\W{0,3}[:\]]
+"""
+_TEMPLATE_WITHIN = r"""
+    .*<\|[\w\ ]{1,30}\|> | .*\[/?INST\] | .*<</?SYS>> | .*</?(?:start|end)_of_turn>
 """
 _OURS = r"""
     \W{0,3}Standing\ instructions\b | \[\d{1,6}\ \d{4}-\d\d-\d\d\b
@@ -83,7 +85,7 @@ _MARKUP = r"""
   | (?:SELECT|INSERT\ INTO|UPDATE\ \w+\ SET|CREATE\ (?:TABLE|INDEX|VIEW)|DELETE\ FROM
       |ALTER\ TABLE|DROP\ TABLE)\s
   | \s*\|.*\|\s*$ | \s*[+|][-=+|:\ ]{3,}[+|]?\s*$ | \s*[│┃║├└┌╔╚┏┗]
-  | .*\S[^\S\n]*\t\s*\S | \S{60,}$ | \s*&(?:lt|gt|amp|quot|\#\d+); | [-=]{3,}(?:\ +[-=]{3,})+\s*$
+  | \S{60,}$ | \s*&(?:lt|gt|amp|quot|\#\d+); | [-=]{3,}(?:\ +[-=]{3,})+\s*$
   | "[^"]*"(?:[,;]"[^"]*")+\s*$ | BEGIN:\w+ | \{\\rtf | \\(?:begin|section|documentclass|item)\b
 """
 _CODE = r"""
@@ -91,9 +93,12 @@ _CODE = r"""
   | \s*import\ .{1,200}\ from\ ['"]
   | \s*from\ [\w.]+\ import\s | \#\s*include\b | \s*(?:export\ |async\ )*function\b\s*\w*\(
   | \s*(?:export\ )?(?:const|let|var)\ [\w{\[]+.*= | \s*export\ default\s | //\s | \s*/\*
-  | \s+\*/ | \#!/ | @\w[\w.]*(?:\(.*)?$ | \s*(?![-*•])\S.{0,300}[(){}=\]].{0,100};\s*(?://.*)?$
-  | \s*[^\s-].{0,300}\{\s*$ | \s*(?:pub\ )?fn\ \w+ | package\ [\w.]+;?$
+  | \s+\*/ | \#!/ | @\w[\w.]*(?:\(.*)?$ | \s*(?:pub\ )?fn\ \w+ | package\ [\w.]+;?$
   | \s*(?:public|private|protected|static)\ \w+\s
+"""
+_DATA_WITHIN = r"""
+    .*\S[^\S\n]*\t\s*\S | \s*[^\s-].{0,300}\{\s*$
+  | \s*(?![-*•])\S.{0,300}[(){}=\]].{0,100};\s*(?://.*)?$
 """
 _LETTER = r"""
     -{2,}\s*(?:Original|Forwarded|Ursprüngliche|Weitergeleitete|Message)\b
@@ -106,37 +111,51 @@ _LETTER = r"""
 """
 _DOCUMENT = r"""
     \#{0,4}\s*\[?v?\d+\.\d+(?:\.\d+)+\]?(?:\s*[-–(].{0,40})?$ | \#{1,3}\s\[?v?\d+\.\d+
-  | .*\(\#\d+\)\s*$ | .*\bby\ @\w[\w-]*\ in\s | \#{1,3}\ \S+\.\w{2,4}\s*$
+  | \#{1,3}\ \S+\.\w{2,4}\s*$
   | [-*]\ (?:feat|fix|docs|chore|refactor|perf|build|ci)(?:\([\w-]+\))?!?:\s
   | \[?!\[.{0,80}\]\( | \#{1,3}\ (?:Installation|Install|Usage|Licen[cs]e|Contributing|Changelog|
       Getting\ [Ss]tarted|Quick\ ?[Ss]tart|Features)\s*$
-  | .*\b(?:hereby|herein|thereof|hereinafter|pursuant\ to|WHEREAS|All\ rights\ reserved)\b
-  | .*(?:©|\([cC]\)|[cC]opyright)\ \d{4} | .*\bAS\ IS\b | (?:§|Article|Section|Clause)\ ?\d+\b
+  | (?:§|Article|Section|Clause)\ ?\d+\b
   | \d+\.\d+(?:\.\d+)?\.?\ +[A-Z].*\bshall\b
   | (?:\#+\ |\*\*)?(?:(?:[A-Z][\w'’.-]*|of|and|&|the|for)\ ){1,6}
       (?:Licen[cs]e|Agreement|Service|Use|Policy|Conditions|Conduct|Contract|Notice|Handbook|Regulations?)
       \W*$
 """
-_CHAT = r"""
-    \W{0,2}\d{1,2}[./]\d{1,2}[./]\d{2,4},?\ \d{1,2}:\d\d | <\w[\w-]*>\ \S | \[?\d\d:\d\d\]?\ <
+_DOCUMENT_WITHIN = r"""
+    .*\(\#\d+\)\s*$ | .*\bby\ @\w[\w-]*\ in\s
+  | .*\b(?:hereby|herein|thereof|hereinafter|pursuant\ to|WHEREAS|All\ rights\ reserved)\b
+  | .*(?:©|\([cC]\)|[cC]opyright)\ \d{4} | .*\bAS\ IS\b
+"""
+_TIMED_CHAT = r"""
+    \W{0,2}\d{1,2}[./]\d{1,2}[./]\d{2,4},?\ \d{1,2}:\d\d | \[?\d\d:\d\d\]?\ <
   | \w[\w\ .'-]{0,30},?\ +[\[(]?\d{1,2}:\d\d(?:\ ?[AaPp][Mm])?[\])]?$
   | \[\d{1,2}:\d\d\]\ \w | \[?\d{1,2}:\d\d(?::\d\d)?\]?\ (?:[-–]\ )?\w[\w\ .'-]{0,30}:\s
-  | \w[\w\ .'-]{0,30}\ \(\d{1,2}:\d\d[^)]{0,6}\): | \w[\w-]{1,20}>\s\S
+  | \w[\w\ .'-]{0,30}\ \(\d{1,2}:\d\d[^)]{0,6}\):
+"""
+_CHAT = r"""
+    <\w[\w-]*>\ \S | \w[\w-]{1,20}>\s\S
   | @?[\w-]{1,39}\ (?:(?:re)?opened\ this|commented|requested\ changes|approved\ these
       |left\ a\ comment|(?:asked|posted|edited)\ this)\b
       .{0,40}(?:\bago|yesterday|\bon\ [A-Z][a-z]{2}.{0,14})$
   | (?:commented|posted|answered|asked|edited|opened)\ .{1,24}\ ago$ | [ur]/[\w-]{2,21}\s*(?:$|[•·])
 """
-# The forms of single lines, in order of precedence.
-_LINE_FORMS: tuple[tuple[Form, str, int], ...] = (
-    ("forged", "|".join((_TEMPLATE, _OURS)), 0),
-    ("machine", "|".join((_SHELL, _FAILURE, _LOG, _PATCH)), 0),
-    ("person", "|".join((_DOCUMENT, _CHAT)), 0),
-    ("person", _LETTER, re.IGNORECASE),
-    ("data", "|".join((_MARKUP, _CODE)), 0),
-)
+# The forms of single lines, in order of precedence. A pattern that looks for its words all along
+# the line is tried only if the line has one of the texts given with it.
+_LINE_FORMS: tuple[tuple[Form, tuple[str, ...], str, int], ...] = (
+    ("forged", (), "|".join((_TEMPLATE, _OURS)), 0),
+    ("forged", ("<|", "INST]", "SYS>>", "_of_turn>"), _TEMPLATE_WITHIN, 0),
+    ("machine", (), "|".join((_SHELL, _FAILURE, _LOG, _PATCH)), 0),
+    ("person", (), "|".join((_DOCUMENT, _CHAT)), 0),
+    ("person", (":",), _TIMED_CHAT, 0),
+    ("person", ("(#", "by @", "here", "pursuant", "WHEREAS", "rights reserved", "©", "(c)", "(C)",
+                "opyright", "AS IS"), _DOCUMENT_WITHIN, 0),
+    ("person", (), _LETTER, re.IGNORECASE),
+    ("data", (), "|".join((_MARKUP, _CODE)), 0),
+    ("data", ("\t", "{", ";"), _DATA_WITHIN, 0),
+)  # fmt: skip
 _LINES = tuple(
-    (form, lazy_regex(pattern, re.VERBOSE | flags)) for form, pattern, flags in _LINE_FORMS
+    (form, needed, lazy_regex(pattern, re.VERBOSE | flags))
+    for form, needed, pattern, flags in _LINE_FORMS
 )
 
 
@@ -148,4 +167,8 @@ def form_of_line(line: str) -> Form | None:
         ('machine', None)
     """
     head = line[:LINE_CHARS_MAX]
-    return next((form for form, pattern in _LINES if pattern.match(head)), None)
+    has = head.__contains__
+    for form, needed, pattern in _LINES:
+        if (not needed or any(map(has, needed))) and pattern.match(head):
+            return form
+    return None

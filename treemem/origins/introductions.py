@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from treemem.patterns import lazy_regex
+from treemem.patterns import Clue, lazy_regex
 
 # Whose words follow: a program's, after which the user may speak again, or a person's, after which
 # nobody can tell.
@@ -30,6 +30,7 @@ _LINE_MAX = 2_000
 _CLAUSE_MAX = 160
 _I = re.IGNORECASE
 _COLON = lazy_regex(r":(?=\s|$)|：|(?<=\bfollowing)\.(?=\s*$)", re.MULTILINE)
+_COLON_NEEDED = (":", "：", "following.")
 
 _MACHINE_NOUN = (
     r"logs?|outputs?|errors?|error\ messages?|exceptions?|tracebacks?|stack\ ?traces?|consoles?|"
@@ -215,25 +216,35 @@ _BARE_THIS = lazy_regex(
     r"mean|means|say|says|about|like|as|here|the\ other|last)\b)",
     _I,
 )
-_GOT_THIS = lazy_regex(
-    r"\b(?:got|get|getting|received|found|saw|seen|read|posted|sent|wrote|came\ across|copied|"
-    r"stumbled|bekommen|gefunden|erhalten|reçu|trouvé|recibí|encontré)\b",
-    _I,
-)
+_GOT_THIS = Clue(
+    lazy_regex(
+        r"\b(?:got|get|getting|received|found|saw|seen|read|posted|sent|wrote|came\ across|copied|"
+        r"stumbled|bekommen|gefunden|erhalten|reçu|trouvé|recibí|encontré)\b",
+        _I,
+    ),
+    ("got", "get", "received", "found", "saw", "seen", "read", "posted", "sent", "wrote", "across",
+     "copied", "stumbled", "bekommen", "gefunden", "erhalten", "reçu", "trouvé", "recibí",
+     "encontré"),
+)  # fmt: skip
 _PRESENTS = lazy_regex(r"^\W*(?:and\ )?(?:here|below|attached|this\ is|got|hier|voici)\b", _I)
 _FOLLOWING = lazy_regex(r"\b(?:following|below|this|these)\b", _I)
 _ENDS_HERE = lazy_regex(r"\b(?:here|below)$", _I)
-_ENDS_SPEAKING = lazy_regex(
-    r"\b(?:got|gives|gave|prints|printed|returns|returned|shows|throws|"
-    r"(?:fail|crash|die|stop)(?:s|ed)?\ "
-    r"with)$|"
-    r"\w\ (?:said|says|wrote|writes|replied|answered|posted|texted|sagte|schrieb|écrit|dijo|"
-    r"escribió)"
-    r"(?:\ \w+){0,2}$",
-    _I,
-)
+_ENDS_SPEAKING = Clue(
+    lazy_regex(
+        r"\b(?:got|gives|gave|prints|printed|returns|returned|shows|throws|"
+        r"(?:fail|crash|die|stop)(?:s|ed)?\ "
+        r"with)$|"
+        r"\w\ (?:said|says|wrote|writes|replied|answered|posted|texted|sagte|schrieb|écrit|dijo|"
+        r"escribió)"
+        r"(?:\ \w+){0,2}$",
+        _I,
+    ),
+    ("got", "gives", "gave", "print", "return", "shows", "throws", " with", " said", " says",
+     " wr", " replied", " answered", " posted", " texted", " sagte", " schrieb", " écrit", " dijo",
+     " escribió"),
+)  # fmt: skip
 # … or it asks what to do with a text.
-_ASKS = lazy_regex(
+_ASKS_PATTERN = lazy_regex(
     rf"\b(?:what|was|que|qué|что)\b.*\b(?:{_TEXT_NOUN}|{_MACHINE_NOUN}|this|that|das|he|she|it)\b"
     r".{0,40}\b(?:say|says|mean|means|heißt|bedeutet|dire|dice|decir|значит)\b"
     r"|\bmeaning\ of\b|\bwas\ (?:bedeutet|heißt|soll|ist)\ (?:das|dies)\b"
@@ -248,6 +259,12 @@ _ASKS = lazy_regex(
     r"|\b(?:seen|read)\ this\b",
     _I,
 )
+_ASKS = Clue(
+    _ASKS_PATTERN,
+    ("say", "mean", "heißt", "bedeutet", "dire", "dice", "decir", "значит", "was ", "das ", "what",
+     "significa", "什么意思", "どういう意味", "is this", "is that", "how ", "thought", "opinion",
+     "feedback", "ideas", "clue", "seen this", "read this"),
+)  # fmt: skip
 
 
 def introduction_in(line: str, at: int = 0) -> Introduction | None:
@@ -259,12 +276,14 @@ def introduction_in(line: str, at: int = 0) -> Introduction | None:
         >>> introduction_in("From now on: never smoke.")
     """
     line = line[:_LINE_MAX]
+    if not any(map(line.__contains__, _COLON_NEEDED)):
+        return None
     for colon in _COLON.finditer(line, at):
         before = line[max(at, colon.start() - _CLAUSE_MAX) : colon.start()]
         clause = re.split(r"[.!?;]\s+|:\s+|。|！|？", before)[-1].strip(" \t*_-#•")
         inline = bool(line[colon.end() :].strip(" \t*_"))
         if _introduces(clause, inline=inline):
-            is_task = _READS.search(clause) is not None
+            is_task = _READS.match(clause) is not None
             return Introduction(colon.end(), _voice(clause), is_task)
     return None
 
@@ -280,33 +299,44 @@ def announces(line: str) -> Voice | None:
     stem = sentence.rstrip(" .!?,…")
     if _TEXT_TASK.match(line.strip()[:_CLAUSE_MAX]):
         return "person"
-    if not _ASKS.search(stem):
-        if _MYSELF.search(stem) or _MODAL.search(stem):
-            return None
-        if sentence.rstrip() == stem and (_ENDS_SPEAKING.search(stem) or _ALONE_IN.search(stem)):
-            return _voice(stem)
-        shows = _BARE_THIS.search(stem) or (_names_text(stem) and _THIS.search(stem))
-        leads = shows and (_READS.search(stem) or _GOT_THIS.search(stem))
-        is_asked = sentence.rstrip().endswith("?") and _FOLLOWING.search(stem)
-        presents = _PRESENTS.search(stem) or is_asked
-        is_named = _READS.search(stem) or _MACHINE.search(stem) or _TEXT.search(stem)
-        leads = leads or (is_named and _ENDS_HERE.search(stem))
-        if not leads and not (_names_text(stem) and presents):
-            return None
+    if not _ASKS.is_in(stem) and (
+        not _leads(stem, sentence.rstrip()) or _MYSELF.search(stem) or _MODAL.search(stem)
+    ):
+        return None
     return _voice(stem)
+
+
+def _leads(stem: str, sentence: str) -> bool:
+    """Whether a sentence leads to a text. stem: the sentence without the signs at its end. What is
+    quick to tell comes first."""
+    if sentence == stem and (_ALONE_IN.match(stem) or _ENDS_SPEAKING.is_in(stem)):
+        return True
+    presents = _PRESENTS.match(stem) or (sentence.endswith("?") and _FOLLOWING.search(stem))
+    if presents and _names_text(stem):
+        return True
+    is_task = _READS.match(stem)
+    if _ENDS_HERE.search(stem) and (is_task or _MACHINE.search(stem) or _TEXT.search(stem)):
+        return True
+    if not is_task and not _GOT_THIS.is_in(stem):
+        return False
+    return bool(_BARE_THIS.search(stem) or (_THIS.search(stem) and _names_text(stem)))
 
 
 def _introduces(clause: str, *, inline: bool) -> bool:
     """Whether another's words follow a clause and its colon. inline: on the same line."""
     if not inline and any(told.search(clause) for told in (_FILE, _ENDS_READING, _AFTER_RUNNING)):
         return True
-    if not clause or any(own.search(clause) for own in (_MODAL, _TOPIC, _MYSELF, _OWN_NOTES)):
+    if not clause or _TOPIC.match(clause) or _OWN_NOTES.match(clause):
+        return False
+    if _MODAL.search(clause) or _MYSELF.search(clause):
         return False
     if any(speaks.search(clause) for speaks in _SPEAKS):
         return True
     if _OWN.search(clause):
         return False
-    if any(told.search(clause) for told in (_ALONE, _READS, _SOURCE, _FORWARDED, _ASKS)):
+    if any(told.match(clause) for told in (_READS, _SOURCE, _FORWARDED)):
+        return True
+    if _ALONE.search(clause) or _ASKS.is_in(clause):
         return True
     shown = any(shows.search(clause) for shows in (_THIS, _HERE, _OF_SOMEBODY)) or not inline
     if shown and _names_text(clause):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from treemem.patterns import lazy_regex
+from treemem.patterns import lazy_regex, matches_from
 
 # Words of a quotation that may be somebody's sentence.
 WORDS_MIN = 3
@@ -18,9 +18,11 @@ _DENSE_CHARS_MIN = 6
 _MARKS = lazy_regex(
     r'(?P<triple>"""|\'\'\')'
     r"|(?P<open>[“„‚«「『‹])|(?P<close>[”»」』›])"
-    r'|(?P<straight>")|(?P<single>[\'’‘`])'
+    r'|(?P<straight>")|(?P<single>[’‘]|[\'`](?:(?<![^\W_].)|(?![^\W_])))'
     r"|(?P<blank>\n[ \t]*\n)"
 )
+_MARKS_BEGIN = lazy_regex(r"[\"'“„‚«「『‹”»」』›’‘`\n]")
+_SIGN = lazy_regex(r"[\"'“„‚«「『‹”»」』›’‘`]")
 # Marks that may open a quotation.
 CLOSING = "\"'”“‘’«»」』›`"
 OPENING = "\"'“„‚«»「『‹‘`"
@@ -50,7 +52,9 @@ def pairs(text: str) -> Iterator[tuple[int, int]]:
         [(3, 6)]
     """
     start, depth, opener, waits = -1, 0, "", False
-    for match in _MARKS.finditer(text):
+    if _SIGN.search(text) is None:
+        return
+    for match in matches_from(_MARKS_BEGIN, _MARKS, text):
         mark = match[0]
         if match.lastgroup == "blank":
             # The next paragraph may go on with the quotation, or begin its own.
@@ -86,7 +90,8 @@ def speech(text: str, found: Iterable[tuple[int, int]]) -> Iterator[tuple[int, i
 def hidden(text: str) -> Iterator[tuple[int, int]]:
     """Comments of a page or a program, objects, and addresses with words in them."""
     at = 0
-    while match := _HIDDEN.search(text, at):
+    may_hide = any(map(text.__contains__, _HIDDEN_ENDS))
+    while may_hide and (match := _HIDDEN.search(text, at)):
         end = text.find(_HIDDEN_ENDS[match[0]], match.end())
         # Subtle: "src/*.py" opens no comment.
         if end < 0 and match[0] == "/*":
@@ -95,6 +100,8 @@ def hidden(text: str) -> Iterator[tuple[int, int]]:
         yield match.start(), at
     for pattern in (_OBJECT, _LINK):
         yield from (match.span() for match in pattern.finditer(text))
+    if not any(map(text.__contains__, ("://", "www.", "data:", "mailto:"))):
+        return
     for match in _ADDRESS.finditer(text):
         path = match[0].partition("//")[2].partition("/")[2] or match[0]
         if match[0].startswith(("data:", "mailto:")) or re.search(r"[?#].*[+%_-]|%20|\+", path):
@@ -142,7 +149,8 @@ def _is_speech(text: str, start: int, end: int) -> bool:
         return True
     if _DENSE.search(inside):
         return len(inside) >= _DENSE_CHARS_MIN
+    if len(words) < WORDS_MIN - 1:
+        return False
     if len(words) < WORDS_MIN:
-        is_said = _SPEAKS.search(text, max(0, start - 60), start) is not None
-        return len(words) == WORDS_MIN - 1 and is_said
+        return _SPEAKS.search(text, max(0, start - 60), start) is not None
     return not all(word[0].isupper() or word[0].isdigit() or word in _SMALL for word in words)

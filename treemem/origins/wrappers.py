@@ -153,6 +153,7 @@ _TOKEN = lazy_regex(
     rf"|{_TAG.pattern}",
     re.MULTILINE,
 )  # fmt: skip
+_TOKEN_PLACE = lazy_regex(r"[<`\n]")
 _ALONE = lazy_regex(r"[ \t]{0,80}$", re.MULTILINE)
 _CONTINUATION = lazy_regex(rf"\s*{_CONTINUED}")
 _ATTRIBUTE = lazy_regex(r"([\w-]{1,40})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]+))")
@@ -281,7 +282,7 @@ class _Scan:
 
     def stretches(self) -> list[Stretch]:
         at = self._settled
-        while match := _TOKEN.search(self._text, at, self._end):
+        while match := self._next(at):
             at = match.end()
             if match["code"] is not None:
                 continue
@@ -294,6 +295,18 @@ class _Scan:
         if self._is_wrapped:
             self._gap(self._end, "injected")
         return self._found
+
+    def _next(self, at: int) -> re.Match[str] | None:
+        """What _TOKEN.search finds. It is slow to try at each character, and matches only at the
+        beginning of a line, at "<" and at "`"."""
+        text = self._text
+        if (at == 0 or text[at - 1] == "\n") and (match := _TOKEN.match(text, at, self._end)):
+            return match
+        for place in _TOKEN_PLACE.finditer(text, at, self._end):
+            at = place.end() if place[0] == "\n" else place.start()
+            if match := _TOKEN.match(text, at, self._end):
+                return match
+        return None
 
     def _notice(self, match: re.Match[str]) -> int:
         """Takes in a notice; returns where to go on, as the other steps do."""
