@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from treemem.summarize import detectors
 from treemem.summarize.detectors import kind_of, states_nothing, tool_errors, words_of
-from treemem.summarize.kinds.phrases import Phrases
+from treemem.summarize.kinds.phrases import Phrases, Sentence
 from treemem.summarize.kinds.place import Place, Setting, Turn, setting_of, turn_of
 from treemem.types import Message, Origin, Part
 
@@ -211,10 +211,10 @@ def test_an_answer_with_a_heading_or_a_list_is_a_guide() -> None:
 def test_a_phrase_is_only_looked_for_behind_its_words() -> None:
     phrases = Phrases(("mill", r"mill\ grinds"), ("", r"never\ reached"))
     sentence = "The mill grinds what it never reached."
-    match = phrases.find(sentence, frozenset(sentence.lower().split()))
+    match = phrases.find(Sentence.of(sentence, sentence.lower().split()))
     assert match is not None
     assert match.group() == "mill grinds"
-    assert phrases.find(sentence, frozenset({"grinds"})) is None
+    assert phrases.find(Sentence.of(sentence, {"grinds"})) is None
 
 
 def test_only_the_last_errors_of_a_tools_output_are_returned() -> None:
@@ -225,3 +225,15 @@ def test_only_the_last_errors_of_a_tools_output_are_returned() -> None:
 @given(st.text(max_size=80) | st.text("aB'’.,;:!?()[]{}\"*`“…- \x1c\n", max_size=60))
 def test_words_are_split_at_the_same_marks_in_any_alphabet(text: str) -> None:
     assert words_of(text) == text.translate(detectors._PUNCTUATION).split()
+
+
+@given(st.lists(st.sampled_from([*"the a it's because x of , ,, . \n \u3000".split(" "), "\n"])))
+def test_the_quick_look_for_a_broken_end_finds_what_the_expression_does(parts: list[str]) -> None:
+    low = " ".join(parts)
+    assert detectors._breaks_off(low) == (detectors._BROKEN_OFF.search(low) is not None)
+
+
+@given(st.lists(st.text("aB'_4é", min_size=1, max_size=4)))
+def test_specifics_are_counted_the_same_in_plain_prose(words: list[str]) -> None:
+    odd = sum(not word.isalpha() and "'" not in word for word in words)
+    assert detectors.specifics(words, frozenset()) == odd + sum(map(str.istitle, words[1:]))

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 
-from treemem.patterns import lazy_regex
+from treemem.patterns import folded, folded_regex, lazy_regex
 from treemem.summarize.kinds import constraints, decisions, empty, failures, learned, open_points
+from treemem.summarize.kinds.phrases import Sentence
 from treemem.summarize.kinds.place import Place
+from treemem.text.quality import BLANKS
 from treemem.types import StatementKind
 
 # The weight of each kind, by which statements are chosen.
@@ -25,11 +27,11 @@ _STOPPED = lazy_regex(r"(?![a-z]+\b(?!:)).*[.!?;][\"'`)*_]*$", re.DOTALL)
 # How a question and a lead end.
 _NO_STATEMENT = ("?", ":")
 # What a speaker does not finish.
-_BROKEN_OFF = lazy_regex(
+_BROKEN_OFF = folded_regex(
     r"\b(?:and|but|or|the|a|an|to|of|so|because|cuz|that|it's|you|i|we|with|for|in|is|was|could|can)"
-    r"[\s,]*$",
-    re.IGNORECASE,
+    r"[\s,]*$"
 )
+_BROKEN_OFF_CHARS = len("because")
 _TOOL_ERROR = lazy_regex(
     r"^(?:E\s+)?\w*(?:Error|Exception|Panic|panic)\b.{0,300}|^(?:FAILED|FAIL|ERROR|fatal:|error:)\W.{3,300}"
     r"|^.{0,80}\bexit (?:code|status) [1-9]\d*",
@@ -77,33 +79,41 @@ def kind_of(
     if " '" in sentence:
         sentence = _APART.sub("'", sentence)
         lower_words = frozenset(map(str.lower, words_of(sentence)))
-    kind = _kind_at(sentence, lower_words, place or Place())
+    said = Sentence(sentence, folded(sentence), lower_words)
+    kind = _kind_at(said, place or Place())
     return kind, WEIGHTS[kind]
 
 
-def _kind_at(sentence: str, lower_words: frozenset[str], place: Place) -> StatementKind:
+def _kind_at(said: Sentence, place: Place) -> StatementKind:
     """The kind of a sentence, in order of precedence. A line of a wrapped document that is only a
     part of a sentence is a fact. An open point comes before a decision, since
     a decision not yet made is an open point."""
-    if place.voice == "document" and not (_WHOLE if place.is_listed else _STOPPED).match(sentence):
+    text = said.text
+    if place.voice == "document" and not (_WHOLE if place.is_listed else _STOPPED).match(text):
         return "fact"
-    if place.voice in ("person", "document") and _BROKEN_OFF.search(sentence):
+    if place.voice in ("person", "document") and _breaks_off(said.low):
         return "fact"
-    if constraints.is_lasting(sentence, place):
+    if constraints.is_lasting(text, place):
         return "constraint"
-    if "still" in lower_words and open_points.is_due(sentence, lower_words, place):
+    if "still" in said.words and open_points.is_due(said, place):
         return "open"
-    if constraints.is_constraint(sentence, lower_words, place):
+    if constraints.is_constraint(said, place):
         return "constraint"
-    if open_points.is_open(sentence, lower_words, place):
+    if open_points.is_open(said, place):
         return "open"
-    if decisions.is_decision(sentence, lower_words, place):
+    if decisions.is_decision(said, place):
         return "decision"
-    if failures.is_failure(sentence, lower_words, place):
+    if failures.is_failure(said, place):
         return "error"
-    if place.voice == "user" and not place.is_listed and not sentence.endswith(_NO_STATEMENT):
-        return learned.kind_of(sentence)
+    if place.voice == "user" and not place.is_listed and not text.endswith(_NO_STATEMENT):
+        return learned.kind_of(text)
     return "fact"
+
+
+def _breaks_off(low: str) -> bool:
+    """Whether a speaker does not finish a sentence, folded."""
+    end = len(low.rstrip(f"{BLANKS},"))
+    return _BROKEN_OFF.search(low, max(0, end - _BROKEN_OFF_CHARS)) is not None
 
 
 def states_nothing(
@@ -133,8 +143,11 @@ def specifics(words: list[str], lower_words: frozenset[str]) -> int:
         >>> specifics(words, frozenset(word.lower() for word in words))
         4
     """
-    odd = sum(not word.isalpha() and "'" not in word for word in words)
-    names = sum(map(str.istitle, words[1:]))
+    whole = "".join(words)
+    odd = names = 0
+    if not (whole.isalpha() and whole[1:].islower()):
+        odd = len([word for word in words if not word.isalpha() and "'" not in word])
+        names = sum(map(str.istitle, words[1:]))
     return odd + names + len(lower_words & _TIME_WORDS)
 
 

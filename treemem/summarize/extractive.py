@@ -76,15 +76,29 @@ _ANSWER_CHARS = 400
 CONTENT_WORDS_MIN = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Candidate:
-    """A sentence that may enter the summary. place: its position in the leaf. words: its content
-    words. is_closed: it is an open point that is closed later in the leaf."""
+    """A sentence that may enter the summary, as of a Draft, which is made of those that do. lower:
+    its words in small letters, without marks. words: those of content. place: its position in the
+    leaf. is_closed: it is an open point that is closed later in the leaf."""
 
-    draft: Draft
-    place: int
+    kind: StatementKind
+    text: str
+    speaker: str
+    message_ids: tuple[str, ...]
+    importance: float
+    settles: bool
+    origin: Origin
+    lower: frozenset[str]
     words: frozenset[str]
+    place: int = 0
     is_closed: bool = False
+
+    def draft(self, tokens: int = 0) -> Draft:
+        return Draft(
+            self.kind, self.text, self.speaker, self.message_ids, self.importance, tokens,
+            self.settles, self.origin, "verbatim",
+        )  # fmt: skip
 
 
 class Extractive:
@@ -105,16 +119,18 @@ class Extractive:
 def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
     """The statements of a leaf by kind, gists first, and within a kind in the leaf's order. What
     was picked but has no room is kept back."""
-    candidates = _weighed(_closed(_candidates(excerpts)))
+    candidates = _candidates(excerpts)
     if not candidates:
         return View((), 0)
+    _close(candidates)
+    _weigh(candidates)
     tokens = sum(excerpt.tokens or count_tokens(excerpt.text) for excerpt in excerpts)
     picked = _picked(candidates, excerpts, tokens)
-    drafts = _counted([candidate.draft for candidate in picked])
-    weights = _salience(picked)
+    counts = count_many([candidate.text for candidate in picked])
+    drafts = [one.draft(count) for one, count in zip(picked, counts, strict=True)]
     offered = [
-        Offered(draft, draft.kind, draft.tokens, weight, at, at)
-        for at, (draft, candidate, weight) in enumerate(zip(drafts, picked, weights, strict=True))
+        Offered(draft, draft.kind, draft.tokens, _salience(draft), at, at)
+        for at, (draft, candidate) in enumerate(zip(drafts, picked, strict=True))
         if not candidate.is_closed
     ]
     shown = [one.item for one in choose(offered, leaf_budget(tokens))]
@@ -134,53 +150,44 @@ def _picked(
     chosen = _gists(candidates, int(room * ROOM["gist"]))
     taken = {candidate.place for candidate in chosen}
     # Rules and open points are all included: a leaf has few enough sentences.
-    chosen += [c for c in candidates if c.draft.kind in BINDING]
+    chosen += [c for c in candidates if c.kind in BINDING]
     left = room - _chars(chosen)
     for kind in ("decision", "error", "fact"):
         least = CONTENT_WORDS_MIN if kind == "fact" else 0
         pool = [
             c
             for c in candidates
-            if c.draft.kind == kind and c.place not in taken and len(c.words) >= least
+            if c.kind == kind and c.place not in taken and len(c.words) >= least
         ]
         picked = _fill(pool, min(max(left, 0), int(room * ROOM[kind])))
         chosen += picked
         left -= _chars(picked)
-    return _ordered(chosen)
+    return sorted(chosen, key=lambda c: (KIND_ORDER[c.kind], c.place))
 
 
-def _salience(candidates: Sequence[_Candidate]) -> list[float]:
-    """How much each candidate matters in its leaf, which knows of no other one."""
-    return [
-        salience.total(
-            salience.Features(
-                matching.entry_kind(draft.kind, draft.text, draft.origin), "holds", draft.origin,
-                draft.text, draft.importance,
-                is_lasting=matching.is_for_good(
-                    "constraint" if draft.kind == "constraint" else "fact", draft.text, draft.origin
-                ),
-                speaker=draft.speaker,
-            )
+def _salience(draft: Draft) -> float:
+    """How much a draft matters in its leaf, which knows of no other one."""
+    kind = matching.entry_kind(draft.kind, draft.text, draft.origin)
+    is_lasting = matching.is_for_good(
+        "constraint" if draft.kind == "constraint" else "fact", draft.text, draft.origin
+    )
+    return salience.total(
+        salience.Features(
+            kind, "holds", draft.origin, draft.text, draft.importance, is_lasting=is_lasting,
+            speaker=draft.speaker,
         )
-        for draft in (candidate.draft for candidate in candidates)
-    ]  # fmt: skip
-
-
-def _counted(drafts: Sequence[Draft]) -> list[Draft]:
-    counts = count_many([draft.text for draft in drafts])
-    return [replace(draft, tokens=count) for draft, count in zip(drafts, counts, strict=True)]
+    )  # fmt: skip
 
 
 def _spare(candidates: Sequence[_Candidate], picked: Sequence[Draft]) -> list[Draft]:
     """Of the candidates that were not picked: those that may close an open point, and the next best
     of the others."""
     picked_texts = {draft.text for draft in picked}
-    left = [c.draft for c in candidates if c.draft.text not in picked_texts]
-    settling = [draft for draft in left if draft.settles]
-    worth = {c.draft.text for c in candidates if len(c.words) >= CONTENT_WORDS_MIN}
-    rest = [d for d in left if not d.settles and d.kind not in BINDING and d.text in worth]
-    rest.sort(key=lambda draft: -draft.importance)
-    return settling + rest[:SPARE_MAX]
+    left = [c for c in candidates if c.text not in picked_texts]
+    worth = {c.text for c in candidates if len(c.words) >= CONTENT_WORDS_MIN}
+    rest = [c for c in left if not c.settles and c.kind not in BINDING and c.text in worth]
+    rest.sort(key=lambda c: -c.importance)
+    return [c.draft() for c in (*(c for c in left if c.settles), *rest[:SPARE_MAX])]
 
 
 def leaf_budget(tokens: int) -> int:
@@ -207,23 +214,24 @@ def _candidates(excerpts: Sequence[Excerpt]) -> list[_Candidate]:
     What somebody else repeats of a rule that the user typed adds nothing."""
     candidates: dict[tuple[str, str], _Candidate] = {}
     for excerpt, turn in _with_replies(excerpts):
-        for draft, words in _drafts(excerpt, turn):
-            is_rule = draft.kind == "constraint"
-            key = (draft.text, draft.origin) if is_rule else (normal(draft.text), "")
+        for one in _of_message(excerpt, turn):
+            is_rule = one.kind == "constraint"
+            key = (one.text, one.origin) if is_rule else (normal(one.text), "")
             before = candidates.get(key)
-            is_again = draft.kind in BINDING or draft.settles
-            if before is not None and is_again and before.draft.speaker == draft.speaker:
-                cited = dict.fromkeys((*before.draft.message_ids, *draft.message_ids))
-                draft = replace(draft, message_ids=tuple(cited))
+            if before is None:
+                candidates[key] = one
+            elif (one.settles or one.kind in BINDING) and before.speaker == one.speaker:
+                one.message_ids = (*dict.fromkeys((*before.message_ids, *one.message_ids)),)
                 del candidates[key]
-            if key not in candidates:
-                candidates[key] = _Candidate(draft, len(candidates), words)
+                candidates[key] = one
     typed = {text for text, origin in candidates if origin == "typed"}
     unique = [one for (text, origin), one in candidates.items()
               if origin in ("typed", "") or text not in typed]  # fmt: skip
     # What a program announces is shown where nobody says anything.
-    unique = [one for one in unique if not is_bot(one.draft.speaker)] or unique
-    return [replace(one, place=place) for place, one in enumerate(unique)]
+    unique = [one for one in unique if not is_bot(one.speaker)] or unique
+    for place, one in enumerate(unique):
+        one.place = place
+    return unique
 
 
 def _with_replies(excerpts: Sequence[Excerpt]) -> Iterator[tuple[Excerpt, Turn]]:
@@ -240,21 +248,23 @@ def _with_replies(excerpts: Sequence[Excerpt]) -> Iterator[tuple[Excerpt, Turn]]
         yield excerpt, turn_of(excerpt.message, setting, following if is_reply else None)
 
 
-def _drafts(excerpt: Excerpt, turn: Turn) -> Iterator[tuple[Draft, frozenset[str]]]:
-    """The sentences of an excerpt that state something, each with its content words."""
+def _of_message(excerpt: Excerpt, turn: Turn) -> Iterator[_Candidate]:
+    """The sentences of an excerpt that state something, and the errors of its tools."""
     message = excerpt.message
     if message.kind != "said":
         return
     cited = (message.id or "",)
     is_notice = is_bot(message.author)
+    role_weight = _ROLE_WEIGHT.get(message.role, 1.0)
+    places: dict[tuple[Origin, bool], Place] = {}
     for text, origin, own, is_listed in spoken_sentences(message, excerpt.start, excerpt.end):
-        weight = _ROLE_WEIGHT.get(message.role, 1.0) if origin != "pasted" else _FOREIGN_WEIGHT
-        words = words_of(without_markup(text))
+        words = words_of(plain := without_markup(text))
         lower = frozenset(map(str.lower, words))
-        content = frozenset(word for word in lower if len(word) >= CONTENT_CHARS_MIN)
-        own = without_markup(own)
-        own_lower = lower if own == text else frozenset(map(str.lower, words_of(own)))
-        place = Place(origin, turn, is_listed)
+        content = frozenset([word for word in lower if len(word) >= CONTENT_CHARS_MIN])
+        own, own_lower = (plain, lower) if own == text else _own(own)
+        place = places.get((origin, is_listed))
+        if place is None:
+            place = places[origin, is_listed] = Place(origin, turn, is_listed)
         kind, kind_weight = kind_of(own, own_lower, place)
         if kind == "constraint" and origin == "typed" and not _is_rule(text, message):
             kind, kind_weight = "fact", 1.0
@@ -263,17 +273,25 @@ def _drafts(excerpt: Excerpt, turn: Turn) -> Iterator[tuple[Draft, frozenset[str
             kind, kind_weight = "fact", 1.0
         if states_nothing(text, lower, kind, place):
             continue
-        importance = weight * kind_weight * _density(words, lower, len(content))
-        draft = Draft(
-            kind, text, speaker_of(message, origin), cited, round(importance, 4),
-            settles=kind != "open" and relations.settles(text), origin=origin, grade="verbatim",
+        weight = role_weight if origin != "pasted" else _FOREIGN_WEIGHT
+        importance = round(weight * kind_weight * _density(words, lower, len(content)), 4)
+        settles = kind != "open" and relations.settles(text)
+        yield _Candidate(
+            kind, text, speaker_of(message, origin), cited, importance, settles, origin, lower,
+            content,
         )  # fmt: skip
-        yield draft, content
     for line, tool in _tool_errors(excerpt):
-        weight = _ROLE_WEIGHT.get(message.role, 1.0)
-        importance = round(0.4 * weight, 4)
-        draft = Draft("error", line, tool, cited, importance, origin="result", grade="verbatim")
-        yield draft, frozenset()
+        importance = round(0.4 * role_weight, 4)
+        lower = frozenset(map(str.lower, words_of(without_markup(line))))
+        yield _Candidate(
+            "error", line, tool, cited, importance, False, "result", lower, frozenset()
+        )
+
+
+def _own(text: str) -> tuple[str, frozenset[str]]:
+    """A speaker's own words in a sentence, and each in small letters."""
+    plain = without_markup(text)
+    return plain, frozenset(map(str.lower, words_of(plain)))
 
 
 def _is_rule(sentence: str, message: Message) -> bool:
@@ -340,83 +358,59 @@ def _tool_errors(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
 def _gists(candidates: Sequence[_Candidate], room: int) -> list[_Candidate]:
     """The sentence of each third of the leaf that reads best as a gist. Rules, open points and
     decisions are excluded, since they are shown under their own kind."""
-    words = {c.place: telling_words(c.draft.text) for c in candidates}
-    main = main_words(words.values(), {c.draft.speaker or "" for c in candidates})
+    words = {c.place: telling_words(c.text) for c in candidates}
+    main = main_words(words.values(), {c.speaker or "" for c in candidates})
     speaking = [
-        c
-        for c in candidates
-        if c.draft.kind not in (*BINDING, "decision") and c.draft.origin != "result"
+        c for c in candidates if c.kind not in (*BINDING, "decision") and c.origin != "result"
     ]
     thirds = GISTS_MAX / (1 + max(c.place for c in candidates))
-    offered = []
+    best: dict[int, Offered[_Candidate]] = {}
     for c in [c for c in speaking if len(c.words) >= CONTENT_WORDS_MIN] or speaking:
-        about = len(main & words[c.place])
-        weight = quality_of(c.draft.text, c.draft.origin, c.draft.speaker, about).gist
+        weight = quality_of(c.text, c.origin, c.speaker, len(main & words[c.place])).gist
         part = int(c.place * thirds)
-        offered.append(Offered(c, "gist", len(c.draft.text), weight, part, c.place))
-    ranked = sorted(offered, key=lambda one: (-one.weight, one.place))
-    best = {one.part: one for one in reversed(ranked)}
-    chosen = [one.item for one in spread(list(best.values()), room)]
-    return [_as_gist(c) for c in chosen or [one.item for one in ranked[:1]]]
-
-
-def _as_gist(candidate: _Candidate) -> _Candidate:
-    return replace(candidate, draft=replace(candidate.draft, kind="gist"))
+        if part not in best or weight > best[part].weight:
+            best[part] = Offered(c, "gist", len(c.text), weight, part, c.place)
+    chosen = spread(list(best.values()), room)
+    if best and not chosen:
+        chosen = [min(best.values(), key=lambda one: (-one.weight, one.place))]
+    return [replace(one.item, kind="gist") for one in chosen]
 
 
 def _fill(pool: Sequence[_Candidate], room: int) -> list[_Candidate]:
     """The most important candidates that fit the room. room: in characters."""
     chosen = []
-    for candidate in sorted(pool, key=lambda c: (-c.draft.importance, c.place)):
-        if len(candidate.draft.text) <= room:
+    for candidate in sorted(pool, key=lambda c: (-c.importance, c.place)):
+        if len(candidate.text) <= room:
             chosen.append(candidate)
-            room -= len(candidate.draft.text)
+            room -= len(candidate.text)
     return chosen
 
 
-def _ordered(chosen: Sequence[_Candidate]) -> list[_Candidate]:
-    return sorted(chosen, key=lambda c: (KIND_ORDER[c.draft.kind], c.place))
-
-
 def _chars(chosen: Sequence[_Candidate]) -> int:
-    return sum(len(candidate.draft.text) for candidate in chosen)
+    return sum(len(candidate.text) for candidate in chosen)
 
 
-def _closed(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """The candidates; of the open points that are closed later in the same leaf, those of the same
-    message become facts, and the others are marked, for the ledger to close."""
-    if not any(c.draft.kind == "open" for c in candidates):
-        return list(candidates)
-    settling = [c for c in candidates if c.draft.settles]
-    checked = []
-    for candidate in candidates:
-        later = [c for c in settling if c.place > candidate.place]
-        at = None
-        if candidate.draft.kind == "open":
-            texts = [c.draft.text for c in later]
-            at = relations.closed_by(candidate.draft.text, texts)
-        if at is not None and later[at].draft.message_ids == candidate.draft.message_ids:
-            candidate = replace(candidate, draft=replace(candidate.draft, kind="fact"))
+def _close(candidates: Sequence[_Candidate]) -> None:
+    """Makes facts of the open points that are closed later in the same message, and marks those
+    that are closed later in the leaf, for the ledger to close."""
+    points = [c for c in candidates if c.kind == "open"]
+    settling = [c for c in candidates if c.settles] if points else []
+    for point in points:
+        later = [c for c in settling if c.place > point.place]
+        at = relations.closed_by(point.text, [c.text for c in later])
+        if at is not None and later[at].message_ids == point.message_ids:
+            point.kind = "fact"
         elif at is not None:
-            candidate = replace(candidate, is_closed=True)
-        checked.append(candidate)
-    return checked
+            point.is_closed = True
 
 
-def _weighed(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """The candidates, with the importance of each further one of a message reduced by AGAIN."""
+def _weigh(candidates: Sequence[_Candidate]) -> None:
+    """Reduces the importance of each further candidate of a message by AGAIN."""
     seen: Counter[tuple[str, ...]] = Counter()
-    weight: dict[int, float] = {}
-    for candidate in sorted(candidates, key=lambda c: (-c.draft.importance, c.place)):
-        cited = candidate.draft.message_ids
-        weight[candidate.place] = AGAIN ** seen[cited]
+    for candidate in sorted(candidates, key=lambda c: (-c.importance, c.place)):
+        cited = candidate.message_ids
+        candidate.importance *= AGAIN ** seen[cited]
         seen[cited] += 1
-    return [
-        c
-        if weight[c.place] == 1
-        else replace(c, draft=replace(c.draft, importance=c.draft.importance * weight[c.place]))
-        for c in candidates
-    ]
 
 
 def normal(text: str) -> str:

@@ -55,8 +55,9 @@ _OPEN_END = folded_regex(
     r"|I))[\s.]*$"
 )
 _OPEN_END_CHARS = len("because")
-_BLANKS_AND_DOTS = (
-    ". \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+# What re calls a space.
+BLANKS = (
+    " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
 # Speech as it is heard: a sound instead of a word, a word twice, or one broken off. The second
@@ -219,7 +220,7 @@ def _goes_on(text: str, low: str) -> bool:
 
 def _ends_open(low: str) -> bool:
     """Whether a sentence, folded, is broken off."""
-    end = len(low.rstrip(_BLANKS_AND_DOTS))
+    end = len(low.rstrip(f"{BLANKS}."))
     return _OPEN_END.search(low, max(0, end - _OPEN_END_CHARS)) is not None
 
 

@@ -9,9 +9,9 @@ Tested in tests/summarize/test_detectors.py.
 
 from __future__ import annotations
 
-from treemem.patterns import lazy_regex
+from treemem.patterns import folded_regex
 from treemem.rules import succession, wording
-from treemem.summarize.kinds.phrases import FLAGS, Phrases
+from treemem.summarize.kinds.phrases import FLAGS, Phrases, Sentence
 from treemem.summarize.kinds.place import Place
 
 # Where a clause begins.
@@ -23,7 +23,7 @@ _TOLD = (
 )
 _NUMBER = r"(?:\d|a|an|one|two|three|four|five|six|seven|eight|nine|ten|twelve|half)"
 # A "must" that guesses or is a way of speaking.
-_GUESS = lazy_regex(
+_GUESS = folded_regex(
     r"""\bmust(?:\ (?:really|be\ (?:so|really|very|a|an|nice|great|hard|tough|fun|amazing|awesome
         |exciting|scary|wonderful|difficult|satisfying|challenging|fulfilling|feeling|something)
         |have\ (?:\w+\ )?(?:been|\w+(?:ed|en|wn)|gone|had|come|lost|left|felt|got)\b|feel|mean
@@ -66,7 +66,7 @@ _BOUND = Phrases(
         |at\ (?:most|least)\ (?:\w+\ )?{_NUMBER}|{_NUMBER}\ (?:\w+\ ){{0,3}}at\ most)\b"""),
     ("fewer less longer", rf"""\b{_NUMBER}\ (?:\w+\ )?or\ (?:fewer|less)\b|\bno\ longer\ than\b"""),
 )  # fmt: skip
-_BINDING = lazy_regex(
+_BINDING = folded_regex(
     r"""\b(?:must(?:n't)?|should|may|can|shall|(?:has|have|needs?|is|are)\ to|allow\w*|require\w*
     |wants?|keep|limit|cap(?:ped)?|maximum|minimum|insist\w*|only)\b""",
     FLAGS,
@@ -117,7 +117,7 @@ _WISH = Phrases(
         \ )?[^.;]{2,60}\ (?:has\ to|must|needs\ to|stays)\b"""),
 )  # fmt: skip
 # How an assistant advises the user in prose.
-_ADVICE = lazy_regex(
+_ADVICE = folded_regex(
     r"""\b(?:make\ sure|be\ sure|remember|don't\ forget|try)\ to\b|\byou(?:r|'ll
         |'re)?\b(?!.*\b(?:me|my|i|we|our|us)\b)""",
     FLAGS,
@@ -128,14 +128,14 @@ _DEMAND = Phrases(
         |\bneeds?\ to\ (?:stay|remain|keep)\b"""),
 )  # fmt: skip
 # What the speaker does, did or was told.
-_OWN_STORY = lazy_regex(
+_OWN_STORY = folded_regex(
     r"""\b(?:i|he|she|they|it)(?:'ve|'d|'s|\ have|\ had|\ has|\ would|\ could|'ll|\ will)?\ (?:had
         \ )?(?:always|never)\b
     |\b(?:would|will|could|'ll|been|is|was|were|are)\ (?:always|never)\b
     |\b(?:i|they|it|he|she)\ (?:do\ not|don't)\b""",
     FLAGS,
 )
-_FOR_NOW = lazy_regex(r"\b(?:yet|for\ now|right\ now|at\ the\ moment|this\ time|today)\b", FLAGS)
+_FOR_NOW = folded_regex(r"\b(?:yet|for\ now|right\ now|at\ the\ moment|this\ time|today)\b", FLAGS)
 # Between people: somebody is bound, by more than encouragement.
 _SUBJECT = r"""(?:we|you|they|she|he|everyone|everybody|nobody|no\ one|(?:all|every|each|no|the|our
     |your|any)\ [\w'-]+(?:\ [\w'-]+){0,4}?)"""
@@ -180,40 +180,42 @@ def is_lasting(sentence: str, place: Place) -> bool:
     return wording.form_of(sentence) is not None or succession.takes_back(sentence)
 
 
-def is_constraint(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
+def is_constraint(said: Sentence, place: Place) -> bool:
     """Whether a sentence is a rule in other words than those of is_lasting.
 
     Example:
-        >>> words = frozenset("she must not promise anybody an amount".split())
-        >>> is_constraint("She must not promise anybody an amount.", words, Place("person"))
+        >>> words = "she must not promise anybody an amount".split()
+        >>> said = Sentence.of("She must not promise anybody an amount.", words)
+        >>> is_constraint(said, Place("person"))
         True
-        >>> is_constraint("Never give up!", frozenset({"never", "give", "up"}), Place("person"))
+        >>> said = Sentence.of("Never give up!", {"never", "give", "up"})
+        >>> is_constraint(said, Place("person"))
         False
     """
-    if sentence.endswith("?"):
+    if said.text.endswith("?"):
         return False
     if place.voice == "person":
-        found = _AMONG_PEOPLE.find(sentence, lower_words)
-        return found is not None and not _GUESS.search(sentence)
+        found = _AMONG_PEOPLE.find(said)
+        return found is not None and not _GUESS.search(said.low)
     if place.is_advice and place.turn.setting != "agent":
         return False
-    return _is_set(sentence, lower_words, place)
+    return _is_set(said, place)
 
 
-def _is_set(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
+def _is_set(said: Sentence, place: Place) -> bool:
     """Whether a user, a document or an assistant at work sets a rule in these words."""
-    if not _MUST.isdisjoint(lower_words) and not _GUESS.search(sentence):
+    if not _MUST.isdisjoint(said.words) and not _GUESS.search(said.low):
         return True
-    if _FORMAL.find(sentence, lower_words):
+    if _FORMAL.find(said):
         return True
-    if _BOUND.find(sentence, lower_words) and _BINDING.search(sentence):
+    if _BOUND.find(said) and _BINDING.search(said.low):
         return True
     if place.is_advice:
         return False
-    if place.voice == "assistant" and _ADVICE.search(sentence):
+    if place.voice == "assistant" and _ADVICE.search(said.low):
         return False
-    if _COMMAND.find(sentence, lower_words):
-        return not (_OWN_STORY.search(sentence) or _FOR_NOW.search(sentence))
-    if place.voice == "user" and _DEMAND.find(sentence, lower_words):
+    if _COMMAND.find(said):
+        return not (_OWN_STORY.search(said.low) or _FOR_NOW.search(said.low))
+    if place.voice == "user" and _DEMAND.find(said):
         return True
-    return _WISH.find(sentence, lower_words) is not None
+    return _WISH.find(said) is not None

@@ -8,8 +8,8 @@ Tested in tests/summarize/test_detectors.py.
 
 from __future__ import annotations
 
-from treemem.patterns import lazy_regex
-from treemem.summarize.kinds.phrases import FLAGS, Phrases
+from treemem.patterns import folded_regex
+from treemem.summarize.kinds.phrases import FLAGS, Phrases, Sentence
 from treemem.summarize.kinds.place import Place
 
 _WHO = r"(?:we|i|they|you|he|she|everyone|everybody|the\ \w+|(?-i:[A-Z])\w+)"
@@ -68,7 +68,7 @@ _ARRANGED = Phrases(
         |book|switch)\b"""),
 )  # fmt: skip
 # A choice that is asked about, supposed, awaited or denied.
-_UNMADE = lazy_regex(
+_UNMADE = folded_regex(
     r"""^\W*(?:(?:and|so|but|well)\W+)?(?:if|when|once)\b|(?:n't|\b(?:if|whether|unless|until
         |once|before|when(?:ever)?|had\ to|has\ to|have\ to
         |needs?\ to|should|would|could|can|might|not|never|yet|nobody|no\ one|still))
@@ -76,7 +76,7 @@ _UNMADE = lazy_regex(
     FLAGS,
 )
 # A figure of speech with one of the words, what somebody is told, and what breaks off.
-_FIGURE = lazy_regex(
+_FIGURE = folded_regex(
     r"""\bagreed\ to\ disagree|^\W*(?:agreed|settled|resolved)\W+[\w']+\W*$
     |\b(?:that|which|what|how)\ (?:we|i)(?:'re|'ll|'m|\ will|\ are|\ am)\b
     |\b(?:what|which|how|where|who|things)\ (?:we|i|they|you|he|she)(?:'ve|'d|\ have
@@ -90,37 +90,37 @@ _FIGURE = lazy_regex(
 
 
 # What between people only says yes.
-_NODS = lazy_regex(r"\W*(?:agreed|settled|resolved)\b", FLAGS)
+_NODS = folded_regex(r"\W*(?:agreed|settled|resolved)\b", FLAGS)
 
 
-def is_decision(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
+def is_decision(said: Sentence, place: Place) -> bool:
     """Whether a sentence says that something was decided.
 
     Example:
-        >>> words = frozenset("we agreed to meet at the mill".split())
-        >>> is_decision("We agreed to meet at the mill.", words, Place("person"))
+        >>> words = "we agreed to meet at the mill".split()
+        >>> is_decision(Sentence.of("We agreed to meet at the mill.", words), Place("person"))
         True
-        >>> words = frozenset("let's keep chasing our dreams".split())
-        >>> is_decision("Let's keep chasing our dreams!", words, Place("person"))
+        >>> words = "let's keep chasing our dreams".split()
+        >>> is_decision(Sentence.of("Let's keep chasing our dreams!", words), Place("person"))
         False
     """
-    if sentence.endswith("?") or not _is_chosen(sentence, lower_words, place):
+    if said.text.endswith("?") or not _is_chosen(said, place):
         return False
-    return not (_UNMADE.search(sentence) or _FIGURE.search(sentence))
+    return not (_UNMADE.search(said.low) or _FIGURE.search(said.low))
 
 
-def _is_chosen(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
+def _is_chosen(said: Sentence, place: Place) -> bool:
     if place.is_advice:
-        return not place.is_listed and _NAMED.find(sentence, lower_words) is not None
-    if place.voice == "person" and _NODS.match(sentence):
+        return not place.is_listed and _NAMED.find(said) is not None
+    if place.voice == "person" and _NODS.match(said.low):
         return False
-    if _CHOSEN.find(sentence, lower_words):
+    if _CHOSEN.find(said):
         return True
     if place.voice == "person":
-        return _ARRANGED.find(sentence, lower_words) is not None
+        return _ARRANGED.find(said) is not None
     if place.voice == "document":
         return False
     is_chat = place.voice == "assistant" and place.turn.setting == "assisted"
     if is_chat:
-        return _NAMED.find(sentence, lower_words) is not None
-    return _SETTLED.find(sentence, lower_words) is not None
+        return _NAMED.find(said) is not None
+    return _SETTLED.find(said) is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from treemem.patterns import lazy_regex
+from treemem.patterns import folded, folded_regex, lazy_regex
 from treemem.summarize.kinds.place import Place
 from treemem.text.stop_words import STOP_WORDS
 
@@ -19,7 +19,7 @@ _FLAGS = re.IGNORECASE | re.VERBOSE
 # Scripts whose words are not set apart by spaces or are short, so that words cannot be counted.
 _OTHER_SCRIPT = lazy_regex("[\u0370-\u1fff\u2e80-\ud7ff\uf900-\ufaff]")
 # How an assistant begins and ends an answer, and what it says while it works.
-_FRAME = lazy_regex(
+_FRAME = folded_regex(
     r"""^\W*(?:
     (?:sure|certainly|absolutely|of\ course|great|good|perfect|excellent|okay|ok|alright|got\ it
         |no\ problem|thanks|thank\ you|you're\ welcome|welcome|sorry|i\ apologi[sz]e|understood
@@ -67,7 +67,7 @@ _FRAME = lazy_regex(
     _FLAGS,
 )
 # What people say to please each other, to greet and to agree.
-_PLEASANTRY = lazy_regex(
+_PLEASANTRY = folded_regex(
     r"""^\W*(?:(?:oh|wow|aww?|yay|hey|hi|yeah|yep|yes|nope?|hmm|haha|lol|omg|absolutely|definitely
         |exactly|totally|totes|for\ sure|of\ course|true|right|agreed|indeed|well|so|and|but|ok|okay
         |sure|cool|nice|great|awesome|sweet|amazing)\W+){0,3}
@@ -105,7 +105,7 @@ _PLEASANTRY = lazy_regex(
     _FLAGS,
 )  # fmt: skip
 # Words by which a pleasantry says something after all: about the speaker, or a time.
-_SUBSTANCE = lazy_regex(
+_SUBSTANCE = folded_regex(
     r"""\d|\b(?:my|mine|yesterday|today|tonight|tomorrow|last|ago|monday|tuesday|wednesday|thursday
     |friday|saturday|sunday|january|february|march|april|june|july|august|september|october
     |november|december|week(?:end)?|month|year|next)\b
@@ -153,7 +153,7 @@ def content_words(lower_words: frozenset[str]) -> int:
         >>> content_words(frozenset({"we", "never", "do", "that"}))
         0
     """
-    return sum(len(word) > 2 and word[1].isalnum() for word in lower_words - STOP_WORDS)
+    return len([word for word in lower_words - STOP_WORDS if len(word) > 2 and word[1].isalnum()])
 
 
 def is_frame(sentence: str, place: Place) -> bool:
@@ -167,9 +167,10 @@ def is_frame(sentence: str, place: Place) -> bool:
         False
     """
     if place.voice == "assistant":
-        return sentence.endswith("?") or _FRAME.match(sentence) is not None
+        return sentence.endswith("?") or _FRAME.match(folded(sentence)) is not None
     if place.voice != "person":
         return False
-    if not (sentence.endswith("?") or _PLEASANTRY.match(sentence)):
+    low = folded(sentence)
+    if not (sentence.endswith("?") or _PLEASANTRY.match(low)):
         return False
-    return len(sentence.split()) <= _PLEASANTRY_WORDS_MAX and not _SUBSTANCE.search(sentence)
+    return len(sentence.split()) <= _PLEASANTRY_WORDS_MAX and not _SUBSTANCE.search(low)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 
-from treemem.patterns import lazy_regex
-from treemem.summarize.kinds.phrases import FLAGS, Phrases
+from treemem.patterns import folded_regex, lazy_regex
+from treemem.summarize.kinds.phrases import FLAGS, Phrases, Sentence
 from treemem.summarize.kinds.place import Place
 
 _ERROR = r"""(?:\w+(?:Error|Exception)|(?<!percent\ )(?<!%\ )(?<!word\ )errors?\b(?!\ (?:handling
@@ -73,7 +73,7 @@ _EXPLAINED = lazy_regex(
     re.VERBOSE,
 )
 # What is planned against a failure, supposed, tested or over.
-_SUPPOSED = lazy_regex(
+_SUPPOSED = folded_regex(
     r"""n't\b|\b(?:not|want|never|if|when(?:ever)?|whether|unless|in\ case|should|would|could|may
         |might|can|will|to|by
     |ensur\w+|prevent\w*|avoid\w*|handl\w+|catch\w*|simulat\w+|mock\w*|test(?:s|ing)?\b(?=.*\bfor\b)
@@ -82,39 +82,40 @@ _SUPPOSED = lazy_regex(
     FLAGS,
 )
 _OWN = frozenset("getting got get seeing see saw hit hitting".split())
-_MINE = lazy_regex(
+_MINE = folded_regex(
     r"""\b(?:i'm|i\ am|we're|we\ are|i|we)\ (?:(?:keep|just|still|now)\ )?(?:getting|got|get|seeing
     |see|saw|hit|hitting)\b""",
     FLAGS,
 )
 
 
-def is_failure(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
+def is_failure(said: Sentence, place: Place) -> bool:
     """Whether a sentence says that something failed, or why.
 
     Example:
-        >>> words = frozenset("the nightly import failed on tuesday".split())
-        >>> is_failure("The nightly import failed on Tuesday.", words, Place("typed"))
+        >>> words = "the nightly import failed on tuesday".split()
+        >>> is_failure(Sentence.of("The nightly import failed on Tuesday.", words), Place("typed"))
         True
-        >>> words = frozenset("this setup should resolve the error".split())
-        >>> is_failure("This setup should resolve the error.", words, Place("assistant"))
+        >>> words = "this setup should resolve the error".split()
+        >>> said = Sentence.of("This setup should resolve the error.", words)
+        >>> is_failure(said, Place("assistant"))
         False
     """
     if place.is_advice and place.is_listed:
         return False
     is_mine = False
     if place.voice in ("user", "person"):
-        is_mine = not _OWN.isdisjoint(lower_words) and _MINE.search(sentence) is not None
-    elif ("rror" in sentence or "xception" in sentence) and _EXPLAINED.search(sentence):
+        is_mine = not _OWN.isdisjoint(said.words) and _MINE.search(said.low) is not None
+    elif ("rror" in said.text or "xception" in said.text) and _EXPLAINED.search(said.text):
         return True
-    if place.is_advice or (sentence.endswith("?") and not is_mine):
+    if place.is_advice or (said.text.endswith("?") and not is_mine):
         return False
-    happened = _HAPPENED.find(sentence, lower_words)
+    happened = _HAPPENED.find(said)
     if happened is None and (place.voice != "person" or is_mine):
-        happened = _MET.find(sentence, lower_words)
-    if happened and (is_mine or not _SUPPOSED.search(sentence, 0, happened.start())):
+        happened = _MET.find(said)
+    if happened and (is_mine or not _SUPPOSED.search(said.low, 0, happened.start())):
         return True
     if place.voice == "person":
         return False
-    cause = _CAUSE.find(sentence, lower_words)
-    return cause is not None and not _SUPPOSED.search(sentence, 0, cause.start())
+    cause = _CAUSE.find(said)
+    return cause is not None and not _SUPPOSED.search(said.low, 0, cause.start())

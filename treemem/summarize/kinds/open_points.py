@@ -9,8 +9,8 @@ Tested in tests/summarize/test_detectors.py.
 
 from __future__ import annotations
 
-from treemem.patterns import lazy_regex
-from treemem.summarize.kinds.phrases import ASKED, FLAGS, Phrases
+from treemem.patterns import folded_regex
+from treemem.summarize.kinds.phrases import ASKED, FLAGS, Phrases, Sentence
 from treemem.summarize.kinds.place import Place
 
 _QUESTION = r"""(?:questions?|issues?|points?|matters?|tickets?|tasks?|decisions?|choices?|problems?
@@ -109,7 +109,7 @@ _AWAITED = Phrases(
         |discuss|sort\ out|talk\ to)\b"""),
 )  # fmt: skip
 # Ways of speaking with the same words.
-_NO_TASK = lazy_regex(
+_NO_TASK = folded_regex(
     r"""\bhow\ (?:much|many|far|long|hard)\b[^.]{0,40}\bstill\ (?:have|need)\b|\bif\ you\b
     |\bwhat\ are\ you\ waiting\b|\bcan't\ wait\b|\bworth\ the\ wait|\bwhile\ (?:we\ |i\ |you\ )?wait
     |\bremind(?:s|ed|ing|er)?\ (?:me|us|you|him|her|them)\ (?:of|how|that|why|what)\b
@@ -122,7 +122,7 @@ _NO_TASK = lazy_regex(
     FLAGS,
 )
 # What says of something that it is over, and what takes that back.
-_OVER = lazy_regex(
+_OVER = folded_regex(
     r"""(?:'s|\b(?:is|are|was|now|been|got))\ (?:(?:now|all|finally)\ )?(?:done|closed|resolved
         |settled|answered|clear|fixed|solved|obsolete|off\ the\ list)\b
     |\b(?:closes?|resolves?|settles?|answers?|closed|resolved|settled|answered|solves?|solved)
@@ -131,69 +131,69 @@ _OVER = lazy_regex(
     |\bno\ (?:more\ )?open\ (?:question|point|item|issue|task)s?\b""",
     FLAGS,
 )
-_NOT_OVER = lazy_regex(r"n't\b|\b(?:not|until|once|before|whether|if|when|remains?|but)\b", FLAGS)
+_NOT_OVER = folded_regex(r"n't\b|\b(?:not|until|once|before|whether|if|when|remains?|but)\b", FLAGS)
 # What a question leaves open until it is answered.
-_IN_QUESTION = lazy_regex(r"\b(?:still|left|missing|undecided|pending|remind)\b", FLAGS)
+_IN_QUESTION = folded_regex(r"\b(?:still|left|missing|undecided|pending|remind)\b", FLAGS)
 # What somebody is not sure of who wants to hear whether it is right.
-_OWN_WAY = lazy_regex(
+_OWN_WAY = folded_regex(
     r"""\b(?:if|whether)\ (?:this|that|it|i|i'm|i've|i'd|there(?:'s)?|my|the\ (?:issue|problem)|they
     |these|those)\b""",
     FLAGS,
 )
 # How an assistant advises the user.
-_REMINDER = lazy_regex(r"^\W*(?:and\ |also,?\ |please\ )?(?:don't|do\ not)\ forget\b", FLAGS)
-_DUE = lazy_regex(r"\bstill\ (?:need|needs|have|has)\ to\b", FLAGS)
+_REMINDER = folded_regex(r"^\W*(?:and\ |also,?\ |please\ )?(?:don't|do\ not)\ forget\b", FLAGS)
+_DUE = folded_regex(r"\bstill\ (?:need|needs|have|has)\ to\b", FLAGS)
 _YET = frozenset(("yet", "still", "far"))
 
 
-def is_open(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
+def is_open(said: Sentence, place: Place) -> bool:
     """Whether a sentence leaves something to be done or answered.
 
     Example:
-        >>> words = frozenset("we still need to ask lea about the key".split())
-        >>> is_open("We still need to ask Lea about the key.", words, Place("person"))
+        >>> words = "we still need to ask lea about the key".split()
+        >>> is_open(Sentence.of("We still need to ask Lea about the key.", words), Place("person"))
         True
-        >>> words = frozenset("these moments remind me of home".split())
-        >>> is_open("These moments remind me of home.", words, Place("person"))
+        >>> words = "these moments remind me of home".split()
+        >>> is_open(Sentence.of("These moments remind me of home.", words), Place("person"))
         False
     """
     if place.is_advice and place.turn.setting == "assisted":
         return False
-    if place.voice == "assistant" and _REMINDER.match(sentence):
+    if place.voice == "assistant" and _REMINDER.match(said.low):
         return False
-    if not _is_left(sentence, lower_words, place):
+    if not _is_left(said, place):
         return False
-    return not (_NO_TASK.search(sentence) or is_over(sentence))
+    return not (_NO_TASK.search(said.low) or is_over(said.low))
 
 
-def is_due(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
+def is_due(said: Sentence, place: Place) -> bool:
     """Whether a task is still to be done; this comes before any rule in the sentence."""
-    return _DUE.search(sentence) is not None and is_open(sentence, lower_words, place)
+    return _DUE.search(said.low) is not None and is_open(said, place)
 
 
-def _is_left(sentence: str, lower_words: frozenset[str], place: Place) -> bool:
-    if place.voice == "user" and sentence.endswith("?") and not _IN_QUESTION.search(sentence):
+def _is_left(said: Sentence, place: Place) -> bool:
+    if place.voice == "user" and said.text.endswith("?") and not _IN_QUESTION.search(said.low):
         return False
-    if _STATED.find(sentence, lower_words):
+    if _STATED.find(said):
         return True
     if place.voice == "person":
-        return _AWAITED.find(sentence, lower_words) is not None
-    if _LEFT_TO_DO.find(sentence, lower_words):
+        return _AWAITED.find(said) is not None
+    if _LEFT_TO_DO.find(said):
         return True
-    if not _UNSURE.find(sentence, lower_words):
+    if not _UNSURE.find(said):
         return False
     # An assistant that is asked answers in the next turn, unless nobody can know it yet.
-    is_asking = place.voice == "user" and (place.turn.asks or bool(_OWN_WAY.search(sentence)))
-    return not is_asking or not _YET.isdisjoint(lower_words)
+    is_asking = place.voice == "user" and (place.turn.asks or bool(_OWN_WAY.search(said.low)))
+    return not is_asking or not _YET.isdisjoint(said.words)
 
 
-def is_over(sentence: str) -> bool:
-    """Whether a sentence says of what it names that it is done.
+def is_over(low: str) -> bool:
+    """Whether a sentence, folded, says of what it names that it is done.
 
     Example:
-        >>> is_over("That closes the question of the two labels.")
+        >>> is_over("that closes the question of the two labels.")
         True
-        >>> is_over("The question of the labels is not settled.")
+        >>> is_over("the question of the labels is not settled.")
         False
     """
-    return _OVER.search(sentence) is not None and not _NOT_OVER.search(sentence)
+    return _OVER.search(low) is not None and not _NOT_OVER.search(low)

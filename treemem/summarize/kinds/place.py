@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from treemem.origins.spans import plain_origin
@@ -46,23 +46,24 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a sentence is said. is_listed: as an item of a list, or behind a label."""
+    """Where a sentence is said. is_listed: as an item of a list, or behind a label. voice: whose
+    voice it is; what people say to each other is a person's, also if it is typed. is_advice:
+    whether an assistant explains something here, rather than reporting its own work."""
 
     origin: Origin = "assistant"
     turn: Turn = Turn()
     is_listed: bool = False
+    voice: Voice = field(init=False)
+    is_advice: bool = field(init=False)
 
-    @property
-    def voice(self) -> Voice:
-        """Whose voice it is: what people say to each other is a person's, also if it is typed."""
-        if self.turn.setting == "people" and self.origin in ("typed", "person"):
-            return "person"
-        return _VOICES.get(self.origin, "other")
-
-    @property
-    def is_advice(self) -> bool:
-        """Whether an assistant explains something here, rather than reporting its own work."""
-        return self.origin == "assistant" and (self.is_listed or self.turn.is_guide)
+    def __post_init__(self) -> None:
+        # Subtle: asked for a dozen times for each sentence of a message, which shares its places.
+        is_talk = self.turn.setting == "people" and self.origin in ("typed", "person")
+        explains = self.is_listed or self.turn.is_guide
+        object.__setattr__(
+            self, "voice", "person" if is_talk else _VOICES.get(self.origin, "other")
+        )
+        object.__setattr__(self, "is_advice", self.origin == "assistant" and explains)
 
 
 def setting_of(messages: Iterable[Message]) -> Setting:
