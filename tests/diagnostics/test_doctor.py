@@ -48,7 +48,7 @@ def test_an_undamaged_file_is_healthy(filled: Memory) -> None:
         ("DELETE FROM citation", "nothing without"),
         ("DELETE FROM summary_statement", "nothing without"),
         ("DELETE FROM source_message WHERE position = 29", "nothing without"),
-        ("UPDATE statement SET text = 'changed'", "full text"),
+        ("UPDATE statement SET text = 'changed'", "statements in the words"),
         ("UPDATE message SET search_text = 'changed' WHERE seq = 3", "full text"),
         ("DELETE FROM message WHERE seq = 3", "references"),
     ],

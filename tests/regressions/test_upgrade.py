@@ -9,10 +9,53 @@ import pytest
 from tests.helpers import themes
 from tests.helpers.memories import assert_whole
 from treemem import Memory, Message, Scope, UsageError
-from treemem.store.database import Database
+from treemem.store import migrations
+from treemem.store.database import Database, driver
+from treemem.store.entries import BLOCK, RULES_HOME
+from treemem.store.schema import spine
 
 PLANTED = "Never open the east gate."
 TYPED = "Always count the goats twice."
+# What step 15 took away; the rows of entry_subject are those of the lists.
+TO_SCHEMA_14 = f"""
+ALTER TABLE statement ADD COLUMN search_text TEXT;
+{spine._full_text("statement", spine._WORDS)}
+DROP TRIGGER statement_fts_insert;
+INSERT INTO statement_fts (statement_fts) VALUES ('rebuild');
+DROP INDEX entry_by;
+DROP INDEX entry_salient;
+DROP INDEX entry_latest;
+DROP TRIGGER entry_loses_statement;
+ALTER TABLE entry RENAME COLUMN statement_seq TO later_seq;
+ALTER TABLE entry ADD COLUMN statement_seq INTEGER REFERENCES statement ON DELETE SET NULL;
+UPDATE entry SET statement_seq = later_seq;
+ALTER TABLE entry DROP COLUMN later_seq;
+CREATE INDEX entry_statement ON entry (statement_seq);
+CREATE INDEX entry_by ON entry (by_seq);
+CREATE INDEX entry_salient ON entry (kind, state, salience DESC);
+CREATE INDEX entry_latest ON entry (last_ms, last_source, last_position);
+CREATE TRIGGER entry_loses_statement AFTER DELETE ON statement WHEN old.entry_seq IS NOT NULL BEGIN
+  UPDATE entry SET dirty = 2 WHERE seq = old.entry_seq;
+END;
+ALTER TABLE entry DROP COLUMN subjects;
+CREATE TABLE entry_subject (
+  home INTEGER NOT NULL, stem INTEGER NOT NULL,
+  entry_seq INTEGER NOT NULL REFERENCES entry ON DELETE CASCADE,
+  PRIMARY KEY (home, stem, entry_seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX entry_subject_entry ON entry_subject (entry_seq);
+WITH RECURSIVE at (n) AS (SELECT 1 UNION ALL SELECT n + 2 FROM at WHERE n < 2 * {BLOCK}),
+listed AS (SELECT home, stem, block, hex(substr(entries, n + 1, 1)) AS high,
+  hex(substr(entries, n, 1)) AS low FROM subject JOIN at ON n < length(entries))
+INSERT INTO entry_subject SELECT home, (stem << 32) + 7, block * {BLOCK}
+  + 16 * (instr('0123456789ABCDEF', substr(low, 1, 1)) - 1)
+  + instr('0123456789ABCDEF', substr(low, 2, 1)) - 1
+  + 4096 * (instr('0123456789ABCDEF', substr(high, 1, 1)) - 1)
+  + 256 * (instr('0123456789ABCDEF', substr(high, 2, 1)) - 1) FROM listed;
+DROP TABLE subject;
+DELETE FROM _sqlite_migrations WHERE name = 'm015_lean_ledger';
+PRAGMA user_version = 14;
+"""
 TO_SCHEMA_8 = """
 DROP TABLE program_state;
 DROP TABLE checkpoint;
@@ -82,11 +125,12 @@ def old_file(tmp_path: Path) -> Path:
     return path
 
 
-def downgrade(path: Path, script: str) -> None:
+def downgrade(path: Path, script: str = "") -> None:
+    """Makes a file one of schema 14, then what the script makes of it."""
     database = Database(path)
     with database.transaction():
-        for sql in script.strip().split(";\n"):
-            database.execute(sql.rstrip(";\n"))
+        for sql in migrations.split_script(TO_SCHEMA_14 + script, driver.complete_statement):
+            database.execute(sql)
     database.close()
 
 
@@ -175,3 +219,36 @@ def test_what_schema_8_merged_stays_merged_and_goes_where_its_topic_goes(tmp_pat
         assert memory.topics.show(two) == pair
         assert len(memory.topics.show(three).leaf_ids) == 4
         assert_whole(memory)
+
+
+LEDGER = (
+    "SELECT * FROM subject ORDER BY home, stem, block",
+    "SELECT id, statement_seq, subjects, state, dirty FROM entry ORDER BY seq",
+    "SELECT * FROM entry_link ORDER BY entry_seq, kind, later_seq",
+    "SELECT seq, text, entry_seq FROM statement ORDER BY seq",
+)
+
+
+def test_the_ledger_of_schema_14_is_the_same_after_the_upgrade(tmp_path: Path) -> None:
+    path = tmp_path / "schema-14.db"
+    with Memory.open(path) as memory:
+        themes.store(memory)
+        memory.append("rules", [Message(text=TYPED), Message(text="Never count the goats twice.")])
+        memory.work(max_calls=0)
+    database = Database(path)
+    before = [database.rows(sql) for sql in LEDGER]
+    database.close()
+    assert any(home == RULES_HOME for home, *_ in before[0])
+    assert before[2]
+    downgrade(path)
+    database = Database(path)
+    assert [database.rows(sql) for sql in LEDGER] == before
+    (shown,) = database.row("SELECT min(statement_seq) FROM entry") or ()
+    database.execute("DELETE FROM statement WHERE seq = ?", (shown,))
+    sql = "SELECT dirty, statement_seq FROM entry WHERE dirty > 0"
+    assert database.rows(sql) == [(2, None)]
+    database.close()
+    with Memory.open(path) as memory:
+        memory.append("rules", [Message(text="Never open the east gate.")])
+        memory.work(max_calls=0)
+        assert PLANTED in [entry.text for entry in memory.ledger()]

@@ -193,30 +193,19 @@ def test_the_stored_text_is_unchanged(spoken: Memory) -> None:
 CHINESE = "我们决定把缓存的有效期设为三十分钟，因为数据库太慢了。"
 
 
-def test_statements_are_found_in_scripts_without_spaces(memory: Memory, database: Database) -> None:
-    memory.append("s", [Message(text=f"We decided: {CHINESE} parseRetryAfter stays.", role="user")])
-    memory.work()
-    stored = database.rows("SELECT text, search_text FROM statement")
-    assert any("缓存" in text and "缓存" in words for text, words in stored)
-    sql = "SELECT count(*) FROM statement_fts WHERE statement_fts MATCH ?"
-    assert database.value(sql, ('"有效"',))
-    assert memory.diagnose().healthy
-
-
-@pytest.mark.parametrize("table", ["message", "statement"])
 @pytest.mark.parametrize("wrong", ["'other words'", "NULL"])
 def test_the_doctor_repairs_wrong_search_words(
-    memory: Memory, database: Database, table: str, wrong: str
+    memory: Memory, database: Database, wrong: str
 ) -> None:
     memory.append("s", [Message(text=f"We decided: {CHINESE}", role="user")])
     memory.work()
-    database.execute(f"UPDATE {table} SET search_text = {wrong}")
-    database.execute(f"INSERT INTO {table}_fts ({table}_fts) VALUES ('rebuild')")
+    database.execute(f"UPDATE message SET search_text = {wrong}")
+    database.execute("INSERT INTO message_fts (message_fts) VALUES ('rebuild')")
     unhealthy = [check.name for check in memory.diagnose().checks if not check.ok]
     assert unhealthy == ["other forms of words"]
     memory.repair()
     assert memory.diagnose().healthy
-    sql = f"SELECT count(*) FROM {table}_fts WHERE {table}_fts MATCH '缓存'"
+    sql = "SELECT count(*) FROM message_fts WHERE message_fts MATCH '缓存'"
     assert database.value(sql)
 
 

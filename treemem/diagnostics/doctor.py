@@ -365,31 +365,26 @@ def _vector_faults(
             yield node_seq, ""
 
 
-_OTHER_FORMS = (
-    ("message", "SELECT seq, search_text, author, text FROM message"),
-    ("statement", "SELECT seq, search_text, NULL, text FROM statement"),
-)
+_OTHER_FORMS = "SELECT seq, search_text, author, text FROM message"
 
 
 def _other_forms(database: Database) -> Iterator[str]:
     """Recomputes the additional forms of words by which full-text search finds a text."""
-    for table, sql in _OTHER_FORMS:
-        for seq, stored, author, text in database.execute(sql):
-            is_right = stored == messages.search_text(author, text)
-            yield "" if is_right else f"{table} row {seq} has search words of another text"
+    for seq, stored, author, text in database.execute(_OTHER_FORMS):
+        is_right = stored == messages.search_text(author, text)
+        yield "" if is_right else f"message row {seq} has search words of another text"
 
 
 def _repair_other_forms(database: Database) -> None:
-    for table, sql in _OTHER_FORMS:
-        rows = [
-            (right, seq)
-            for seq, stored, author, text in database.execute(sql)
-            if (right := messages.search_text(author, text)) != stored
-        ]
-        database.many(f"UPDATE {table} SET search_text = ? WHERE seq = ?", rows)  # noqa: S608
+    rows = [
+        (right, seq)
+        for seq, stored, author, text in database.execute(_OTHER_FORMS)
+        if (right := messages.search_text(author, text)) != stored
+    ]
+    database.many("UPDATE message SET search_text = ? WHERE seq = ?", rows)
 
 
-_FTS_TABLES = ("message_fts", "statement_fts")
+_FTS_TABLES = ("message_fts",)
 _FTS_CHECK = "INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)"
 _FTS_REBUILD = "INSERT INTO {table} ({table}) VALUES ('rebuild')"
 
@@ -418,6 +413,7 @@ def _checks(shape: TreeShape) -> tuple[tuple[str, Callable[[Database], Iterator[
         ("messages in exactly one leaf", _coverage),
         ("trees above the sources", partial(_collections, shape=shape)),
         ("nothing without an owner", _orphans),
+        ("statements in the words of messages", ledger_check.words),
         ("entries of the ledger", ledger_check.findings),
         ("turns of live sessions", session_check.findings),
         ("vectors of nodes", _vectors),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from treemem.rules import succession, wording
 from treemem.rules.lexicon import QUOTED
@@ -27,6 +27,8 @@ SAME_STEMS_MIN = 3
 # Entries that are about the same share at least this many words, and this share of the earlier.
 RETURN_STEMS_MIN = 2
 RETURN_SHARE_MIN = 0.5
+assert RETURN_STEMS_MIN <= relations.REPLACED_WORDS_MIN
+assert RETURN_SHARE_MIN <= relations.REPLACED_SHARE_MIN
 
 
 @functools.lru_cache(maxsize=20_000)
@@ -81,9 +83,10 @@ def subjects(kind: EntryKind, text: str, origin: Origin) -> frozenset[int]:
     return frozenset(map(_hash, words))
 
 
+@functools.lru_cache(maxsize=20_000)
 def _hash(stem: str) -> int:
     digest = hashlib.blake2b(stem.encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True)
+    return int.from_bytes(digest[:4], "big", signed=True)
 
 
 def is_users_rule(entry: Placed) -> bool:
@@ -107,6 +110,29 @@ def is_everywhere(entry: Placed) -> bool:
     which an answer can imitate a turn of the user's says so for its own project only."""
     is_plain_text = entry.file is not None and entry.file.lower().endswith(PLAIN_TEXTS)
     return wording.holds_everywhere(entry.text) and not is_plain_text
+
+
+class Likeness:
+    """Whether two entries may be related, whichever is the earlier one: effect finds nothing for
+    other ones. Much faster than effect."""
+
+    def __init__(self, known: Mapping[int, Placed]) -> None:
+        self._stems = {seq: stems(entry.text) for seq, entry in known.items()}
+        # The fewest stems that an entry shares with one that it says again, or that replaces it.
+        self._least = {
+            seq: max(RETURN_STEMS_MIN, RETURN_SHARE_MIN * len(relations.topic_of(entry.text)))
+            for seq, entry in known.items()
+        }
+        self._open = {seq for seq, entry in known.items() if entry.kind == "open"}
+        self._rules = {seq for seq, entry in known.items() if is_users_rule(entry)}
+
+    def may_be_related(self, one: int, other: int) -> bool:
+        shared = len(self._stems[one] & self._stems[other])
+        return (
+            shared >= min(self._least[one], self._least[other])
+            or one in self._open or other in self._open
+            or (one in self._rules and other in self._rules)
+        )  # fmt: skip
 
 
 def effect(earlier: Placed, later: Placed) -> LinkKind | None:

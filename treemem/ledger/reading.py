@@ -261,7 +261,10 @@ def gist_seqs(database: Database, scope: Scope, limit: int) -> list[int]:
 def counts(database: Database, scope: Scope, wanted: Filter) -> dict[EntryKind, int]:
     """How many entries a scope has, by kind."""
     where, parameters = _conditions(scope, wanted)
-    sql = f"SELECT e.kind, count(*) FROM entry e WHERE {where} GROUP BY e.kind"  # noqa: S608
+    sql = f"""
+    SELECT e.kind, count(*) FROM entry e WHERE {where} AND e.statement_seq IS NOT NULL
+    GROUP BY e.kind
+    """  # noqa: S608
     found: dict[str, int] = dict(database.rows(sql, parameters))
     return {kind: found.get(kind, 0) for kind in ENTRY_KINDS}
 

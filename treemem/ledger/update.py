@@ -1,21 +1,24 @@
 """Keeps the entries of the ledger up to date with the statements of leaves.
 
 A statement of a leaf belongs to the entry of its words and its project. What changes marks its
-entry as dirty; refresh makes dirty entries again: their words and places, then the links between
-entries about the same, then their states. So the ledger depends on what is stored, not on the steps
-in which it came. Runs in the caller's transaction.
+entry as dirty; refresh makes dirty entries again: their words and places and the links between
+entries about the same, then the states of those that others or the user say something of. So the
+ledger depends on what is stored, not on the steps in which it came. Runs in the caller's
+transaction.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from treemem.ledger import matching, salience
 from treemem.store import entries, entry_choices
 from treemem.store.database import Database
 from treemem.store.entries import Ending, EntryRow, LinkKind, Mention, Placed
-from treemem.types import ORIGINS, EntryState, StatementKind
+from treemem.store.entry_choices import ChoiceState
+from treemem.types import ORIGINS, EntryKind, EntryState, Origin, StatementKind
 
 # Entries that are made again in one step.
 BATCH = 500
@@ -39,20 +42,31 @@ _STATE_OF: dict[LinkKind, EntryState] = {
 
 
 def add(database: Database, node_seq: int, producer_seq: int) -> None:
-    """Gives the statements of a leaf's extractive view their entries. refresh is to follow.
+    """Gives the statements of a leaf's extractive view that have none their entries. refresh is to
+    follow.
 
     producer_seq: the extractive producer.
     """
     statements = entries.new_statements(database, node_seq, producer_seq)
-    if not statements:
-        return
+    if statements:
+        said = [(kind, text, origin) for _, kind, text, origin in statements]
+        of_statements = ensured(database, node_seq, said)
+        seqs = (seq for seq, *_ in statements)
+        entries.attach(database, zip(of_statements, seqs, strict=True))
+
+
+def ensured(
+    database: Database, node_seq: int, said: Sequence[tuple[StatementKind, str, Origin]]
+) -> list[int]:
+    """The entries of what a leaf says, in this order: each has its kind, words and origin. refresh
+    is to follow, once they are stored."""
     project, rule_home = entries.project_of(database, node_seq)
-    home = entries.home_of(database, project)
-    pairs = []
-    for seq, kind, text, origin in statements:
-        where = matching.home_of(kind, origin, project, rule_home)
-        pairs.append((entries.ensure(database, matching.entry_id(text, where), home), seq))
-    entries.attach(database, pairs)
+    ids = [
+        matching.entry_id(text, matching.home_of(kind, origin, project, rule_home))
+        for kind, text, origin in said
+    ]
+    seqs = entries.ensure(database, ids, entries.home_of(database, project))
+    return [seqs[entry_id] for entry_id in ids]
 
 
 def refresh(database: Database) -> None:
@@ -71,9 +85,16 @@ def _make_again(database: Database, seqs: Sequence[int]) -> None:
     if _move(database, mentions.values()):
         return  # the entries that statements moved to are dirty, too
     entries.delete(database, [seq for seq in seqs if seq not in mentions])
-    entries.put(database, [_row(seq, found) for seq, found in mentions.items()])
     entries.unlink(database, list(mentions))
-    _link(database, list(mentions))
+    last = {seq: _last(found) for seq, found in mentions.items()}
+    placed = {seq: _placed(*last[seq], found) for seq, found in mentions.items()}
+    _link(database, placed)
+    unsure = entries.judged_by_others(database, list(mentions))
+    entries.put(
+        database,
+        [_row(placed[seq], last[seq][1].statement_seq, found, is_unsure=seq in unsure)
+         for seq, found in mentions.items()],
+    )  # fmt: skip
 
 
 def _move(database: Database, found: Iterable[Sequence[Mention]]) -> bool:
@@ -88,30 +109,23 @@ def _move(database: Database, found: Iterable[Sequence[Mention]]) -> bool:
             entry_id = matching.entry_id(mention.text, where)
             if entry_id != mention.entry_id:
                 home = entries.home_of(database, mention.project)
-                moved.append((entries.ensure(database, entry_id, home), mention.statement_seq))
+                (entry_seq,) = entries.ensure(database, [entry_id], home).values()
+                moved.append((entry_seq, mention.statement_seq))
     entries.attach(database, moved)
     return bool(moved)
 
 
-def _row(seq: int, mentions: Sequence[Mention]) -> EntryRow:
-    """The columns of an entry: the words where it was last said as what it is."""
-
-    def order(mention: Mention) -> tuple[int, int]:
-        kind = matching.entry_kind(mention.kind, mention.text, mention.origin)
-        return _KIND_ORDER[kind], ORIGINS.index(mention.origin)
-
-    best = min(mentions, key=order)
+def _last(mentions: Sequence[Mention]) -> tuple[EntryKind, Mention]:
+    """What an entry is, and where it was last said as that."""
+    kinds = [matching.entry_kind(m.kind, m.text, m.origin) for m in mentions]
     # Subtle: if somebody quotes a rule, the user does not say it again.
-    alike = [m for m in mentions if order(m) == order(best)]
-    last = max(alike, key=_place)
-    times = [m.sent_at_ms for m in mentions if m.sent_at_ms is not None]
-    kind = matching.entry_kind(last.kind, last.text, last.origin)
-    return EntryRow(
-        seq, kind, last.statement_seq,
-        min(times, default=None), last.sent_at_ms, last.source_seq, last.position,
-        len({m.message_seq for m in mentions}), len({m.node_seq for m in mentions}),
-        matching.is_for_good(kind, last.text, last.origin),
-    )  # fmt: skip
+    order = [
+        (_KIND_ORDER[kind], ORIGINS.index(mention.origin))
+        for kind, mention in zip(kinds, mentions, strict=True)
+    ]
+    alike = [at for at, one in enumerate(order) if one == min(order)]
+    last = max(alike, key=lambda at: _place(mentions[at]))
+    return kinds[last], mentions[last]
 
 
 def _place(mention: Mention) -> tuple[int, int, int, int]:
@@ -120,24 +134,51 @@ def _place(mention: Mention) -> tuple[int, int, int, int]:
     )  # fmt: skip
 
 
-def _link(database: Database, seqs: Sequence[int]) -> None:
+def _placed(kind: EntryKind, last: Mention, mentions: Sequence[Mention]) -> Placed:
+    """An entry in the words where it was last said."""
+    return Placed(
+        last.entry_seq, kind, last.home, last.sent_at_ms, last.source_seq, last.position,
+        len({m.message_seq for m in mentions}), len({m.node_seq for m in mentions}),
+        last.text, last.origin, last.settles, last.importance, last.speaker, last.rule_home,
+        last.file,
+    )  # fmt: skip
+
+
+def _row(
+    entry: Placed, statement_seq: int, mentions: Sequence[Mention], *, is_unsure: bool
+) -> EntryRow:
+    """The columns of an entry. is_unsure: it may not hold, so its state is to be made next."""
+    times = [m.sent_at_ms for m in mentions if m.sent_at_ms is not None]
+    return EntryRow(
+        entry.kind, statement_seq, min(times, default=None), entry.last_ms, entry.last_source,
+        entry.last_position, entry.mentions, entry.leaves,
+        matching.is_for_good(entry.kind, entry.text, entry.origin),
+        _salience(entry, "holds", 0), int(is_unsure), entry.seq,
+    )  # fmt: skip
+
+
+def _link(database: Database, placed: Mapping[int, Placed]) -> None:
     """Stores what these entries are about, and links them with the nearest others."""
-    placed = entries.placed(database, seqs)
     subjects = {
         seq: matching.subjects(entry.kind, entry.text, entry.origin)
         for seq, entry in placed.items()
     }
+    rules = {seq for seq, entry in placed.items() if matching.is_users_rule(entry)}
     entries.put_subjects(
-        database, {seq: (_homes(placed[seq]), stems) for seq, stems in subjects.items()}
-    )
-    near = _nearest(database, placed, subjects)
-    others = {other for found in near.values() for other in found} - placed.keys()
-    known = placed | entries.placed(database, others)
-    pairs = {(min(seq, other), max(seq, other)) for seq, found in near.items() for other in found}
+        database,
+        {seq: {*stems, entries.RULES_HOME} if seq in rules else stems
+         for seq, stems in subjects.items()},
+    )  # fmt: skip
+    near = _nearest(database, placed, subjects, rules)
+    others = set[int]().union(*near.values()) - placed.keys()
+    known = {**placed, **entries.placed(database, others)}
+    pairs = {(min(seq, other), max(seq, other))
+             for seq, found in near.items() for other in found if other in known}  # fmt: skip
+    may_be_related = matching.Likeness(known).may_be_related
     at = _places_in_messages(database, known.values())
     links: list[tuple[int, LinkKind, int]] = []
-    for pair in pairs:
-        in_order = _in_order(known[pair[0]], known[pair[1]], at)
+    for one, other in pairs:
+        in_order = _in_order(known[one], known[other], at) if may_be_related(one, other) else None
         if in_order is not None:
             kind = matching.effect(*in_order)
             # That a message comes back to its subject says nothing.
@@ -147,36 +188,32 @@ def _link(database: Database, seqs: Sequence[int]) -> None:
 
 
 def _nearest(
-    database: Database, placed: dict[int, Placed], subjects: dict[int, frozenset[int]]
+    database: Database,
+    placed: Mapping[int, Placed],
+    subjects: Mapping[int, frozenset[int]],
+    rules: Collection[int],
 ) -> dict[int, list[int]]:
-    """For each entry, the others of its home that share most words with it."""
+    """For each entry, the others of its home that share most words with it. rules: those that are
+    the user's rules."""
     wanted: dict[int, set[int]] = {}
     for seq, stems in subjects.items():
         wanted.setdefault(placed[seq].home, set()).update(stems)
-    rules = {seq: subjects[seq] for seq in placed if matching.is_users_rule(placed[seq])}
-    about = frozenset[int]().union(*rules.values())
+    about = frozenset[int]().union(*(subjects[seq] for seq in rules))
     of_rules = entries.postings(database, entries.RULES_HOME, about, RULES_MAX)
     postings = {home: entries.postings(database, home, stems, STEM_ENTRIES_MAX)
                 for home, stems in wanted.items()}  # fmt: skip
     near = {}
     for seq, stems in subjects.items():
         of_home = postings[placed[seq].home]
-        counts: Counter[int] = Counter()
-        for stem in stems:
-            counts.update(of_home.get(stem, ()))
+        telling = [of_home[stem] for stem in stems if stem in of_home]
+        counts = Counter(itertools.chain.from_iterable(telling))
         counts.pop(seq, None)
-        telling = sum(stem in of_home for stem in stems)
-        least = 1 if matching.is_users_rule(placed[seq]) else min(SHARED_MIN, telling)
+        least = 1 if seq in rules else min(SHARED_MIN, len(telling))
         ranked = sorted((-count, other) for other, count in counts.items() if count >= least)
-        # All rules that it may end, or be ended by, however many there are.
-        others = {other for stem in rules.get(seq, ()) for other in of_rules.get(stem, ())} - {seq}
-        near[seq] = [*dict.fromkeys((*(other for _, other in ranked[:NEAREST_MAX]), *others))]
+        near[seq] = [other for _, other in ranked[:NEAREST_MAX]]
+        if seq in rules:  # all rules that it may end, or be ended by, however many there are
+            near[seq] += {other for stem in stems for other in of_rules.get(stem, ())} - {seq}
     return near
-
-
-def _homes(entry: Placed) -> tuple[int, ...]:
-    """Where an entry is compared: in its project, and a rule of the user's with all others."""
-    return (entry.home, entries.RULES_HOME) if matching.is_users_rule(entry) else (entry.home,)
 
 
 def _places_in_messages(database: Database, known: Iterable[Placed]) -> dict[int, int]:
@@ -223,28 +260,31 @@ def states(
     """The states of entries by their words, their links and the user's choices: (state, the entry
     that ended it, salience, entry). Without entries that nothing says."""
     placed = entries.placed(database, seqs)
-    mentions = entries.mentions(database, seqs)
+    mentions = entries.mentions(database, entries.chosen(database, seqs))
+    choices = entry_choices.about(database, {m.text for found in mentions.values() for m in found})
     endings = entries.endings(database, seqs)
     returns = entries.returns(database, seqs)
     rows = []
     for seq, entry in placed.items():
-        state, by = _state(database, mentions.get(seq, ()), endings.get(seq, ()))
-        features = salience.Features(
-            entry.kind, state, entry.origin, entry.text, entry.importance,
-            entry.mentions, entry.leaves, min(returns.get(seq, 0), RETURNS_MAX),
-            matching.is_for_good(entry.kind, entry.text, entry.origin), entry.speaker,
-        )  # fmt: skip
-        rows.append((state, by, salience.total(features), seq))
+        chosen = entry_choices.latest(choices, choice_keys(mentions.get(seq, ())))
+        state, by = _state(chosen, endings.get(seq, ()))
+        rows.append((state, by, _salience(entry, state, returns.get(seq, 0)), seq))
     return rows
 
 
-def _state(
-    database: Database, mentions: Sequence[Mention], endings: Sequence[Ending]
-) -> tuple[EntryState, int | None]:
-    """The state of an entry, and the later entry that is the reason. A choice of the user's comes
-    first. An open point is closed by the first entry that closes it; a rule or a decision is
-    replaced by the last one."""
-    chosen = entry_choices.of(database, choice_keys(mentions))
+def _salience(entry: Placed, state: EntryState, returns: int) -> float:
+    features = salience.Features(
+        entry.kind, state, entry.origin, entry.text, entry.importance,
+        entry.mentions, entry.leaves, min(returns, RETURNS_MAX),
+        matching.is_for_good(entry.kind, entry.text, entry.origin), entry.speaker,
+    )  # fmt: skip
+    return salience.total(features)
+
+
+def _state(chosen: ChoiceState | None, endings: Sequence[Ending]) -> tuple[EntryState, int | None]:
+    """The state of an entry, and the later entry that is the reason. chosen: the user's choice,
+    which comes first. An open point is closed by the first entry that closes it; a rule or a
+    decision is replaced by the last one."""
     if chosen == "dropped":
         return "withdrawn", None
     if chosen in ("open", "pinned"):

@@ -27,7 +27,6 @@ from treemem.store import (
     messages,
     settings,
     sources,
-    summaries,
 )
 from treemem.store.database import SQLITE_VERSION, Database
 from treemem.store.live import pins, program_state, sessions, turns
@@ -244,8 +243,8 @@ MESSAGE_COLUMNS = (
 )  # fmt: skip
 # Deleted with the leaves that contain such a message and the nodes above them.
 NODE_COLUMNS = (
-    "leaf_profile.terms", "model_output.text", "statement.search_text", "statement.speaker",
-    "statement.text", "summary.rejections",
+    "leaf_profile.terms", "model_output.text", "statement.speaker", "statement.text",
+    "summary.rejections",
 )  # fmt: skip
 
 
@@ -269,7 +268,6 @@ def _empty_free_pages(database: Database) -> None:
     if SQLITE_VERSION < spine.SECURE_DELETE_SINCE:
         with database.transaction():
             messages.rebuild_index(database)
-            summaries.rebuild_index(database)
     database.compact()
     with database.transaction():
         settings.put(database, settings.SCRUB_PENDING, None)

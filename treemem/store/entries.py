@@ -2,17 +2,20 @@
 
 An entry holds no words: it refers to the statements of leaves that say the same. A statement that
 is deleted, or that moves to another entry, marks its entry as dirty; a link marks the earlier one.
-ledger/update.py makes dirty entries again. Owns the tables entry, entry_subject and entry_link.
+ledger/update.py makes dirty entries again. Owns the tables entry, subject and entry_link.
 
 Tested in tests/ledger/test_update.py.
 """
 
 from __future__ import annotations
 
+import itertools
+import sys
+from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
-
-import orjson
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
 
 from treemem.store.database import Database, json_list
 from treemem.types import EntryKind, EntryState, Origin, StatementKind
@@ -27,6 +30,9 @@ UPDATE entry SET dirty = 2 WHERE seq IN (
   SELECT entry_seq FROM statement WHERE kind = 'constraint' AND origin = 'typed');
 """
 
+# Step 15, once pack_subjects has read the table.
+FORMER = "DROP TABLE entry_subject;\n"
+
 # -- statements that belong to entries -------------------------------------------------
 
 # Statements of the shown extractive view of a leaf that have no entry yet.
@@ -36,8 +42,8 @@ FROM summary su JOIN statement st ON st.summary_seq = su.seq
 WHERE su.node_seq = ? AND su.producer_seq = ? AND st.entry_seq IS NULL ORDER BY st.seq
 """
 _ENSURE = """
-INSERT INTO entry (id, kind, home) VALUES (?, 'fact', ?)
-ON CONFLICT (id) DO UPDATE SET dirty = 2 RETURNING seq
+INSERT INTO entry (id, kind, home) SELECT value, 'fact', :home FROM json_each(:ids) WHERE 1
+ON CONFLICT (id) DO UPDATE SET dirty = 2 RETURNING id, seq
 """
 _ATTACH = "UPDATE statement SET entry_seq = ? WHERE seq = ?"
 # The first condition is that of the index, which is not used without it.
@@ -52,10 +58,10 @@ _CURRENT = """
 # Each message that says an entry, at its place in the first source that has it. The project of an
 # agent's source is that of the session that started it.
 _MENTIONS = f"""
-SELECT st.entry_seq, e.id, st.seq, st.kind, st.text, st.speaker, st.origin, st.importance,
-  st.settles, su.node_seq, c.message_seq, m.sent_at_ms, sm.source_seq, sm.position,
-  coalesce(so.project, parent.project), coalesce(so.project, parent.project, parent.id, so.id),
-  so.id
+SELECT st.entry_seq, e.id, e.home, st.seq, st.kind, st.text, coalesce(st.speaker, ''),
+  coalesce(st.origin, 'pasted'), st.importance, st.settles, su.node_seq, c.message_seq,
+  m.sent_at_ms, sm.source_seq, sm.position, coalesce(so.project, parent.project, ''),
+  coalesce(so.project, parent.project, parent.id, so.id), so.id, so.origin
 FROM json_each(:entries) j
 JOIN entry e ON e.seq = j.value JOIN statement st ON st.entry_seq = e.seq
 JOIN summary su ON su.seq = st.summary_seq AND su.usable = 1 AND {_CURRENT}
@@ -78,12 +84,14 @@ _HOME = "SELECT coalesce(min(seq), 0) FROM source WHERE project = ?"
 class Mention(NamedTuple):
     """A message that says an entry, in one of its sources.
 
-    statement_seq: the statement that cites it. node_seq: its leaf. project: of the source, "" if
-    there is none. rule_home: the project, or the source if there is none.
+    home: of the entry. statement_seq: the statement that cites it. node_seq: its leaf. project: of
+    the source, "" if there is none. rule_home: the project, or the source if there is none. file:
+    that the source was read from.
     """
 
     entry_seq: int
     entry_id: str
+    home: int
     statement_seq: int
     kind: StatementKind
     text: str
@@ -99,12 +107,12 @@ class Mention(NamedTuple):
     project: str
     rule_home: str
     source_id: str
+    file: str | None
 
 
 class EntryRow(NamedTuple):
     """The derived columns of an entry, see the schema."""
 
-    seq: int
     kind: EntryKind
     statement_seq: int
     first_ms: int | None
@@ -114,6 +122,9 @@ class EntryRow(NamedTuple):
     mentions: int
     leaves: int
     for_good: bool
+    salience: float
+    dirty: int
+    seq: int
 
 
 def new_statements(
@@ -123,9 +134,11 @@ def new_statements(
     return [(*row,) for row in database.rows(_NEW, (node_seq, producer_seq))]
 
 
-def ensure(database: Database, entry_id: str, home: int) -> int:
-    """The seq of an entry, which is created if it is missing, and marked as dirty."""
-    return int(database.value(_ENSURE, (entry_id, home)))
+def ensure(database: Database, entry_ids: Iterable[str], home: int) -> dict[str, int]:
+    """The seqs of entries, by id. They are created in this order if they are missing, and marked as
+    dirty."""
+    parameters = {"ids": json_list(dict.fromkeys(entry_ids)), "home": home}
+    return dict(database.rows(_ENSURE, parameters))
 
 
 def attach(database: Database, pairs: Iterable[tuple[int | None, int]]) -> None:
@@ -148,17 +161,11 @@ def mark_dirty(database: Database, texts: Sequence[str]) -> None:
     database.execute(sql, (json_list(texts),))
 
 
-def mentions(database: Database, entry_seqs: Sequence[int]) -> dict[int, list[Mention]]:
+def mentions(database: Database, entry_seqs: Iterable[int]) -> dict[int, list[Mention]]:
     """The mentions of entries, by entry; one for each source of a message."""
-    found: dict[int, list[Mention]] = {}
-    for row in database.rows(_MENTIONS, {"entries": json_list(entry_seqs)}):
-        mention = Mention(*row)
-        mention = mention._replace(
-            speaker=mention.speaker or "", origin=mention.origin or "pasted",
-            settles=bool(mention.settles), project=mention.project or "",
-        )  # fmt: skip
-        found.setdefault(mention.entry_seq, []).append(mention)
-    return found
+    rows = database.rows(_MENTIONS, {"entries": json_list(entry_seqs)})
+    by_entry = itertools.groupby(map(Mention._make, rows), itemgetter(0))
+    return {seq: list(found) for seq, found in by_entry}
 
 
 def project_of(database: Database, node_seq: int) -> tuple[str, str]:
@@ -175,12 +182,20 @@ def home_of(database: Database, project: str) -> int:
 
 _UPDATE = """
 UPDATE entry SET kind = ?, statement_seq = ?, first_ms = ?, last_ms = ?, last_source = ?,
-  last_position = ?, mentions = ?, leaves = ?, for_good = ?, dirty = 1 WHERE seq = ?
+  last_position = ?, mentions = ?, leaves = ?, for_good = ?, salience = ?, dirty = ?,
+  state = 'holds', by_seq = NULL WHERE seq = ?
 """
 _STATE = "UPDATE entry SET state = ?, by_seq = ?, salience = ?, dirty = 0 WHERE seq = ?"
 _RETURNS = """
 SELECT entry_seq, count(*) FROM entry_link
 WHERE kind = 'returns' AND entry_seq IN (SELECT value FROM json_each(?)) GROUP BY entry_seq
+"""
+_JUDGED = """
+SELECT entry_seq FROM entry_link WHERE entry_seq IN (SELECT value FROM json_each(?))
+"""
+_CHOSEN = """
+SELECT DISTINCT st.entry_seq FROM json_each(?) j JOIN statement st ON st.entry_seq = j.value
+WHERE EXISTS (SELECT 1 FROM entry_choice ch WHERE ch.text = st.text)
 """
 _ENDINGS = """
 SELECT l.entry_seq, l.kind, l.later_seq, e.last_ms, e.last_source, e.last_position
@@ -232,14 +247,17 @@ class Ending(NamedTuple):
 
 
 def delete(database: Database, seqs: Sequence[int]) -> None:
-    """Deletes entries, with their links."""
+    """Deletes entries, with their links and subjects."""
+    if not seqs:
+        return
+    put_subjects(database, dict.fromkeys(seqs, ()))
     sql = "DELETE FROM entry WHERE seq IN (SELECT value FROM json_each(?))"
     database.execute(sql, (json_list(seqs),))
 
 
 def put(database: Database, rows: Iterable[EntryRow]) -> None:
-    """Stores the derived columns of entries; their states are to be made next."""
-    database.many(_UPDATE, [(*row[1:], row[0]) for row in rows])
+    """Stores the derived columns of entries, as of some that hold."""
+    database.many(_UPDATE, rows)
 
 
 def put_states(
@@ -252,6 +270,19 @@ def put_states(
 def placed(database: Database, seqs: Iterable[int]) -> dict[int, Placed]:
     """Entries as they are compared, by seq."""
     return {row[0]: Placed(*row) for row in database.rows(_PLACES, (json_list(seqs),))}
+
+
+def judged_by_others(database: Database, seqs: Sequence[int]) -> set[int]:
+    """The entries of these that later ones or the user's choices say something of."""
+    found = database.rows(_JUDGED, (json_list(seqs),))
+    return {seq for (seq,) in found} | chosen(database, seqs)
+
+
+def chosen(database: Database, seqs: Sequence[int]) -> set[int]:
+    """The entries of these that are said in words about which the user chose something."""
+    if not database.value("SELECT EXISTS (SELECT 1 FROM entry_choice)"):
+        return set()
+    return {seq for (seq,) in database.rows(_CHOSEN, (json_list(seqs),))}
 
 
 def returns(database: Database, seqs: Iterable[int]) -> dict[int, int]:
@@ -271,11 +302,21 @@ def endings(database: Database, seqs: Iterable[int]) -> dict[int, list[Ending]]:
 
 # Instead of the home of an entry: the user's rules of all projects.
 RULES_HOME = -1
-# Subtle: one row more than the limit tells a stem of too many entries.
+# Entries that share a row of the table subject.
+BLOCK = 4_096
+# Subtle: lists of more entries than the limit are not read; each row has at least one.
 _POSTINGS = """
-SELECT j.value, (SELECT json_group_array(entry_seq) FROM (
-  SELECT entry_seq FROM entry_subject WHERE home = :home AND stem = j.value LIMIT :limit + 1))
-FROM json_each(:stems) j
+SELECT su.stem, su.block, su.entries FROM json_each(:stems) j
+CROSS JOIN subject su ON su.home = :home AND su.stem = j.value
+WHERE (SELECT sum(length(entries)) FROM (
+  SELECT entries FROM subject WHERE home = :home AND stem = j.value LIMIT :limit + 1)) <= 2 * :limit
+"""
+_LISTED = """
+SELECT seq, home, subjects FROM entry WHERE seq IN (SELECT value FROM json_each(?))
+"""
+_ROWS = """
+SELECT stem, entries FROM subject
+WHERE home = ? AND block = ? AND stem IN (SELECT value FROM json_each(?))
 """
 _LINK = "INSERT OR IGNORE INTO entry_link (entry_seq, kind, later_seq) VALUES (?, ?, ?)"
 _UNLINK = """
@@ -284,22 +325,64 @@ DELETE FROM entry_link WHERE entry_seq IN (SELECT value FROM json_each(:seqs))
 """
 
 
-def put_subjects(
-    database: Database, subjects: Mapping[int, tuple[Iterable[int], Iterable[int]]]
+def put_subjects(database: Database, subjects: Mapping[int, Iterable[int]]) -> None:
+    """Stores what entries are about, in place of what is stored. subjects: by entry, the hashes of
+    its stems, with RULES_HOME if it is one of the user's rules."""
+    added, removed = _Lists(), _Lists()
+    changed = []
+    for seq, home, before in database.rows(_LISTED, (json_list(subjects),)):
+        stems = sorted(subjects[seq])
+        after = _pack("i", stems)
+        if after != before:
+            changed.append((after, seq))
+            added.put(seq, home, stems)
+            if before:
+                removed.put(seq, home, _unpack("i", before))
+    database.many("UPDATE entry SET subjects = ? WHERE seq = ?", changed)
+    for place in added.keys() | removed.keys():
+        _change_lists(database, *place, added[place], removed[place])
+
+
+def mark_all_dirty(database: Database) -> None:
+    """Has everything made again."""
+    database.execute("DELETE FROM subject")
+    database.execute("UPDATE entry SET dirty = 2, subjects = NULL")
+
+
+class _Lists(defaultdict[tuple[int, int], defaultdict[int, bytes]]):
+    """Entries by home and block, and by stem: the rests of their seqs, packed as in the file."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: defaultdict(bytes))
+
+    def put(self, seq: int, home: int, stems: Sequence[int]) -> None:
+        """Adds an entry to the lists of its home and, if it is a rule, to those of all rules."""
+        block, at = divmod(seq, BLOCK)
+        packed = _pack("H", [at])
+        for one in (home, RULES_HOME) if RULES_HOME in stems else (home,):
+            lists = self[one, block]
+            for stem in stems:
+                lists[stem] += packed
+
+
+def _change_lists(
+    database: Database,
+    home: int,
+    block: int,
+    added: Mapping[int, bytes],
+    removed: Mapping[int, bytes],
 ) -> None:
-    """Stores what entries are about, in place of what is stored. subjects: by entry, its homes and
-    the hashes of its stems."""
-    sql = "DELETE FROM entry_subject WHERE entry_seq IN (SELECT value FROM json_each(?))"
-    database.execute(sql, (json_list(subjects),))
-    database.many(
-        "INSERT OR IGNORE INTO entry_subject (home, stem, entry_seq) VALUES (?, ?, ?)",
-        [
-            (home, stem, seq)
-            for seq, (homes, stems) in subjects.items()
-            for home in homes
-            for stem in stems
-        ],
-    )
+    """Changes the lists of a home and a block, by stem."""
+    stems = added.keys() | removed.keys()
+    stored: dict[int, bytes] = dict(database.rows(_ROWS, (home, block, json_list(stems))))
+    for stem, gone in removed.items():
+        left = set(_unpack("H", stored.get(stem, b""))).difference(_unpack("H", gone))
+        stored[stem] = _pack("H", sorted(left))
+    rows = [(home, stem, block, stored.get(stem, b"") + added.get(stem, b"")) for stem in stems]
+    database.many("INSERT OR REPLACE INTO subject VALUES (?, ?, ?, ?)", rows)
+    if removed:
+        sql = "DELETE FROM subject WHERE home = ? AND stem = ? AND block = ? AND entries = x''"
+        database.many(sql, [(home, stem, block) for stem in removed])
 
 
 def postings(
@@ -307,8 +390,51 @@ def postings(
 ) -> dict[int, list[int]]:
     """By stem, the entries of a home about it; without stems of more than limit entries."""
     parameters = {"home": home, "stems": json_list(stems), "limit": limit}
-    rows = ((stem, orjson.loads(found)) for stem, found in database.rows(_POSTINGS, parameters))
-    return {stem: found for stem, found in rows if 0 < len(found) <= limit}
+    found: dict[int, list[int]] = {}
+    for stem, block, blob in database.rows(_POSTINGS, parameters):
+        start = block * BLOCK
+        found.setdefault(stem, []).extend([start + at for at in _unpack("H", blob)])
+    return found
+
+
+def _pack(kind: str, numbers: Iterable[int]) -> bytes:
+    """The numbers as bytes, the least significant first. kind: of each, as in the module array."""
+    packed = array(kind, numbers)
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return packed.tobytes()
+
+
+def _unpack(kind: str, blob: bytes) -> array[int]:
+    numbers = array(kind, blob)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
+def pack_subjects(connection: Any) -> None:
+    """Step 15 of the schema: brings what entries are about from its former table into lists. Their
+    numbers are the upper halves of the former ones."""
+    put = """
+    INSERT INTO subject VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET entries = entries || excluded.entries
+    """
+    by_stem = connection.execute(
+        "SELECT home, stem >> 32, entry_seq FROM entry_subject ORDER BY home, stem, entry_seq"
+    )
+    for place, rows in itertools.groupby(by_stem, lambda row: (*row[:2], row[2] // BLOCK)):
+        connection.execute(put, (*place, _pack("H", [row[2] % BLOCK for row in rows])))
+    by_entry = connection.execute(
+        "SELECT entry_seq, home, stem >> 32 FROM entry_subject ORDER BY entry_seq"
+    )
+    for seq, rows in itertools.groupby(by_entry, itemgetter(0)):
+        stems = set[int]()
+        for _, home, stem in rows:
+            stems |= {stem, RULES_HOME} if home == RULES_HOME else {stem}
+        connection.execute(
+            "UPDATE entry SET subjects = ? WHERE seq = ?", (_pack("i", sorted(stems)), seq)
+        )
+    connection.execute(FORMER)
 
 
 def text_at(database: Database, source_seq: int, position: int) -> str:

@@ -40,14 +40,14 @@ def choices(database: Database) -> list[EntryChoice]:
     return [EntryChoice(*row) for row in database.rows(sql)]
 
 
-def of(database: Database, keys: Collection[Key]) -> ChoiceState | None:
-    """The latest choice about one of these words in one of these projects, if there is one."""
+def about(database: Database, texts: Collection[str]) -> dict[Key, EntryChoice]:
+    """The choices about these words, by what they are about."""
     sql = """
     SELECT text, project, state, chosen_at_ms FROM entry_choice
     WHERE text IN (SELECT value FROM json_each(?))
     """
-    rows = database.rows(sql, (json_list({text for text, _ in keys}),))
-    return latest({row[:2]: EntryChoice(*row) for row in map(tuple, rows)}, keys)
+    rows = database.rows(sql, (json_list(texts),)) if texts else []
+    return {row[:2]: EntryChoice(*row) for row in map(tuple, rows)}
 
 
 def latest(chosen: Mapping[Key, EntryChoice], keys: Iterable[Key]) -> ChoiceState | None:

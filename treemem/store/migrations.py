@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 14
-# The last steps, which only add to the tables.
+SCHEMA_VERSION = 15
+# Steps that only add to the tables.
 _LIVE_STEPS = (
+    ("m009_merges_and_titles", additions.MERGES + additions.TITLES),
     ("m010_live_sessions", live.LIVE),
     ("m011_private_facts", live.PRIVATE),
     ("m012_program_state", live.PROGRAM_STATE),
@@ -75,15 +76,16 @@ def apply(
     def m008_rules(database: Database) -> None:
         run(database, entries.MARKED, additions.EXTRACT_AGAIN)
 
-    @steps()
-    def m009_merges_and_titles(database: Database) -> None:
-        run(database, additions.MERGES, additions.TITLES)
-
     for name, script in _LIVE_STEPS:
 
         @steps(name=name)
         def live_step(database: Database, script: str = script) -> None:
             run(database, script)
+
+    @steps()
+    def m015_lean_ledger(database: Database) -> None:
+        run(database, additions.LEAN)
+        entries.pack_subjects(database.conn)
 
     steps.apply(Database(connection))
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

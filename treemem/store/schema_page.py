@@ -5,7 +5,7 @@ The page is generated from the DDL in the folder schema, which migrations.py run
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from treemem.patterns import lazy_regex
 from treemem.store import entries, event_days
@@ -19,6 +19,7 @@ Columns that end in `_ms` are milliseconds since 1970 UTC. A `seq` is a row numb
 _TABLE = lazy_regex(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+) \( *-- (.*)\n((?:  .*\n)+)")
 _ADDED = lazy_regex(r"ALTER TABLE (\w+) ADD COLUMN (.*)")
 _DROPPED = lazy_regex(r"DROP TABLE (\w+)")
+_DROPPED_COLUMN = lazy_regex(r"ALTER TABLE (\w+) (?:DROP|RENAME) COLUMN (\w+)")
 _COLUMN = lazy_regex(r"\"?([a-z_]+)\"? ([A-Z]+)(.*)")
 _CHOICES = lazy_regex(r"IN \(('.*?')\)")
 _REFERENCE = lazy_regex(r"REFERENCES (\w+)")
@@ -31,16 +32,22 @@ def markdown() -> str:
         spine.VECTORS.format(table="vector_N"), spine.QUEUE, spine.USAGE,
         additions.ORIGINS, additions.LOG_FILES, additions.LEDGER, entries.MARKED,
         event_days.TABLE, additions.MERGES, additions.TITLES, live.LIVE, live.PRIVATE,
-        live.PROGRAM_STATE,
+        live.PROGRAM_STATE, additions.LEAN, entries.FORMER,
     ))  # fmt: skip
     added: dict[str, list[str]] = {}
     for table, column in _ADDED.findall(ddl):
         added.setdefault(table, []).append(column.replace(";", "", 1))
     dropped = set(_DROPPED.findall(ddl))
-    sections = (_section(table, description, [*body.splitlines(), *added.get(table, ())])
+    gone = set(_DROPPED_COLUMN.findall(ddl))
+    sections = (_section(table, description, [*_kept(table, body, gone), *added.get(table, ())])
                 for table, description, body in _TABLE.findall(ddl)
                 if table not in dropped)  # fmt: skip
     return "\n".join([_HEADING, *sections])
+
+
+def _kept(table: str, body: str, gone: Collection[tuple[str, str]]) -> list[str]:
+    """The lines of a table without the columns that a later step takes from it."""
+    return [line for line in body.splitlines() if (table, line.split()[0]) not in gone]
 
 
 def _section(table: str, description: str, lines: Iterable[str]) -> str:

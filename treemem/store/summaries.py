@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TypeVar
 
 import orjson
@@ -19,7 +20,6 @@ from treemem.origins.spans import origin_of_words
 from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
 from treemem.store import json_text, long_messages, messages
 from treemem.store.database import Database, Row, json_list
-from treemem.text.fts import extra_words
 from treemem.text.tokens import count_many
 from treemem.types import Later, Message, Origin, Rejection, Statement, Summary
 
@@ -180,13 +180,9 @@ UPDATE statement SET entry_seq = NULL WHERE entry_seq IS NOT NULL AND summary_se
   SELECT seq FROM summary WHERE node_seq = ? AND usable = 0)
 """
 _STATEMENT_INSERT = """
-INSERT INTO statement (seq, summary_seq, kind, text, search_text, speaker, importance, tokens,
-  settles, kept_back, origin, grade, score, checker)
+INSERT INTO statement (seq, summary_seq, kind, text, speaker, importance, tokens, settles,
+  kept_back, origin, grade, score, checker, entry_seq)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-_INDEX_WORDS = """
-INSERT INTO statement_fts (rowid, text)
-SELECT seq, text FROM statement_search WHERE seq BETWEEN ? AND ?
 """
 _NEXT_STATEMENT = """
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'statement'), 0) + 1
@@ -197,8 +193,16 @@ INSERT INTO summary_statement (summary_seq, ordinal, statement_seq) VALUES (?, ?
 _CITE_INSERT = "INSERT INTO citation (statement_seq, ordinal, message_seq) VALUES (?, ?, ?)"
 
 
-def put(database: Database, node_seq: int, producer_seq: int, view: View, now_ms: int) -> None:
-    """Stores a producer's view of a node unless it has one, in the caller's transaction."""
+def put(
+    database: Database,
+    node_seq: int,
+    producer_seq: int,
+    view: View,
+    now_ms: int,
+    entry_seqs: Sequence[int] = (),
+) -> None:
+    """Stores a producer's view of a node unless it has one, in the caller's transaction.
+    entry_seqs: the entries of its new statements; without them they have none."""
     if summary_by(database, node_seq, producer_seq) is not None:
         return
     rejections = [
@@ -214,7 +218,12 @@ def put(database: Database, node_seq: int, producer_seq: int, view: View, now_ms
     )  # fmt: skip
     if database.changed(_RETIRE, {"summary": summary_seq, "node": node_seq}):
         database.execute(_DETACH, (node_seq,))
-    _put_statements(database, summary_seq, items, _counted(view.kept_back))
+    _put_statements(database, summary_seq, items, _counted(view.kept_back), entry_seqs)
+
+
+def drafts_of(view: View) -> list[Draft]:
+    """The new statements of a view, in the order in which they are stored."""
+    return [item for item in (*view.items, *view.kept_back) if isinstance(item, Draft)]
 
 
 def delete(database: Database, node_seqs: Sequence[int]) -> None:
@@ -234,19 +243,18 @@ def _put_statements(
     summary_seq: int,
     items: Sequence[Draft | ChildStatement],
     hidden: Sequence[Draft],
+    entry_seqs: Sequence[int],
 ) -> None:
     next_seq = int(database.value(_NEXT_STATEMENT))
     drafts = [item for item in (*items, *hidden) if isinstance(item, Draft)]
-    hidden_ids = {id(draft) for draft in hidden}
+    shown = len(drafts) - len(hidden)
     seq_of_draft = {id(draft): next_seq + index for index, draft in enumerate(drafts)}
     database.many(
         _STATEMENT_INSERT,
-        [(seq_of_draft[id(d)], summary_seq, d.kind, text := _clean(d.text), extra_words(text),
-          _clean(d.speaker), d.importance, d.tokens, int(d.settles), int(id(d) in hidden_ids),
-          d.origin, d.grade, d.score, d.checker)
-         for d in drafts],
+        [(next_seq + at, summary_seq, d.kind, _clean(d.text), _clean(d.speaker), d.importance,
+          d.tokens, int(d.settles), int(at >= shown), d.origin, d.grade, d.score, d.checker, entry)
+         for at, (d, entry) in enumerate(zip_longest(drafts, entry_seqs))],
     )  # fmt: skip
-    database.execute(_INDEX_WORDS, (next_seq, next_seq + len(drafts) - 1))
     cited = sorted({message_id for draft in drafts for message_id in draft.message_ids})
     message_seqs = messages.seqs_by_id(database, cited)
     database.many(
@@ -264,11 +272,6 @@ def _put_statements(
 def _clean(text: str | None) -> str:
     """The text without lone surrogates, which SQLite cannot store."""
     return (text or "").encode("utf-8", "replace").decode()
-
-
-def rebuild_index(database: Database) -> None:
-    """Rebuilds the full-text index. Before SQLite 3.42, its pages keep deleted words."""
-    database.execute("INSERT INTO statement_fts (statement_fts) VALUES ('rebuild')")
 
 
 # -- reading a view --------------------------------------------------------------------

@@ -33,9 +33,14 @@ def store(
     database: Database, node_seq: int, level: int, producer: int, view: View, now_ms: int
 ) -> None:
     """Stores a node's view, and the entries of a leaf, in the caller's transaction."""
-    summaries.put(database, node_seq, producer, view, now_ms)
-    if level == 0:
-        update.add(database, node_seq, producer)
+    entries = _entries(database, node_seq, view) if level == 0 else ()
+    summaries.put(database, node_seq, producer, view, now_ms, entries)
+
+
+def _entries(database: Database, node_seq: int, view: View) -> list[int]:
+    """The entries of a leaf's new statements, in order."""
+    drafts = summaries.drafts_of(view)
+    return update.ensured(database, node_seq, [(d.kind, d.text, d.origin) for d in drafts])
 
 
 def put(database: Database, node_seq: int, producer: int, now_ms: int) -> None:

@@ -15,7 +15,7 @@ from treemem.patterns import folded, folded_regex, for_folded, lazy_regex
 from treemem.text.stop_words import ROUTINE_WORDS
 from treemem.verify.alignment import opposite
 from treemem.verify.lexicon import CLAUSE_END
-from treemem.verify.words import Word, split_words, stems
+from treemem.verify.words import Word, split_words, stems, stems_in_order
 
 # The least share of an open point's stems in the sentence that closes it, and the least share if
 # that sentence contains other stems.
@@ -136,8 +136,7 @@ def key(text: str) -> tuple[object, ...]:
         >>> key("We ship on Friday.") == key("we  shipped on friday")
         True
     """
-    return (tuple(word.stem for word in split_words(text) if word.stem) or text.casefold(),
-            bool(_NEGATION.search(text)))  # fmt: skip
+    return stems_in_order(text) or text.casefold(), bool(_NEGATION.search(text))
 
 
 # -- open points -----------------------------------------------------------------------
@@ -295,16 +294,16 @@ def replaces(newer: str, older: str) -> bool:
         >>> replaces("Ben's upload limit is 50 MB.", "Ana's upload limit is 20 MB.")
         False
     """
-    ours, theirs = _topic(newer), _topic(older)
+    ours, theirs = topic_of(newer), topic_of(older)
     shared = ours & theirs
-    if len(shared) < REPLACED_WORDS_MIN or _names(newer) != _names(older):
+    if len(shared) < REPLACED_WORDS_MIN:
         return False
     share = len(shared) / min(len(ours), len(theirs))
     alike = len(shared) / len(ours | theirs)
     updates = _is_update(newer)
     if share < REPLACED_SHARE_MIN or alike < (UPDATED_ALIKE_MIN if updates else REPLACED_SHARE_MIN):
         return False
-    return _differs(newer, older)
+    return _names(newer) == _names(older) and _differs(newer, older)
 
 
 def _differs(newer: str, older: str) -> bool:
@@ -333,7 +332,8 @@ def _is_negated(text: str) -> bool:
 
 
 @functools.lru_cache(maxsize=20_000)
-def _topic(text: str) -> frozenset[str]:
+def topic_of(text: str) -> frozenset[str]:
+    """The stems of a statement without numbers."""
     return frozenset(stem for stem in stems(text) if not stem[0].isdigit())
 
 

@@ -8,8 +8,8 @@ Tested in tests/verify/test_check.py.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from treemem.patterns import lazy_regex
 from treemem.text.counting import UNITS
@@ -53,8 +53,7 @@ _PREPOSITIONS = frozenset(
 _SMALL_NUMBERS = {word: str(at) for at, word in enumerate(UNITS[:13]) if word != "one"}
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word of a text.
 
     stem: the form used for comparison, "" for a stop word. start: its offset in characters.
@@ -106,6 +105,17 @@ def split_words(text: str) -> tuple[Word, ...]:
 
 
 @functools.lru_cache(maxsize=20_000)
+def stems_in_order(text: str) -> tuple[str, ...]:
+    """The stems of the words of a text, without stop words. Much faster than split_words.
+
+    Example:
+        >>> stems_in_order("The exports were running")
+        ('export', 'run')
+    """
+    return tuple(filter(None, [stem(word.lower()) for word in _WORD.findall(text)]))
+
+
+@functools.lru_cache(maxsize=20_000)
 def stems(text: str) -> frozenset[str]:
     """The stems of the words of a text, without stop words.
 
@@ -113,7 +123,7 @@ def stems(text: str) -> frozenset[str]:
         >>> sorted(stems("The exports were running"))
         ['export', 'run']
     """
-    return frozenset(word.stem for word in split_words(text) if word.stem)
+    return frozenset(stems_in_order(text))
 
 
 def numbers(text: str) -> set[str]:
@@ -151,12 +161,12 @@ def misplaced_number(statement: str, source: str) -> bool:
         >>> misplaced_number("Ana paid 15 euros for the lamp.", source)
         True
     """
-    heard = [word.stem for word in split_words(source) if word.stem]
+    heard = stems_in_order(source)
     if sum(stemmed[0].isdigit() for stemmed in heard) < 2:
         return False
     units = [after for number, after in pairwise(heard) if number[0].isdigit()]
     shared = {unit for unit in units if units.count(unit) > 1}
-    stated = [word.stem for word in split_words(statement) if word.stem and word.stem not in shared]
+    stated = [stem for stem in stems_in_order(statement) if stem not in shared]
     for index, number in enumerate(stated):
         before, after = {*stated[:index][-1:]}, {*stated[index + 1 :][:1]}
         places = [at for at, stemmed in enumerate(heard) if stemmed == number]

@@ -1,7 +1,7 @@
 """Defines what later steps of the schema add to the tables of spine.py, or take from them.
 
 The comments describe each table and column; schema_page.py prints them as a page. Steps that belong
-to one module alone are there: step 7 in event_days.py, step 8 in entries.py.
+to one module alone are there: step 7 in event_days.py, step 8 and the rows of 15 in entries.py.
 
 Tested in tests/store/test_schema_page.py.
 """
@@ -190,4 +190,43 @@ LATEST = "CREATE INDEX entry_latest ON entry (last_ms, last_source, last_positio
 INDEXED_TOGETHER = """
 DROP TRIGGER IF EXISTS message_fts_insert;
 DROP TRIGGER IF EXISTS statement_fts_insert;
+"""
+
+# Step 15. No query reads the full text of statements. What entries are about takes a tenth of the
+# room as lists. An entry knows its statement, and a statement its entry, so that one index is
+# enough; few entries are ended by others.
+LEAN = """
+DROP TRIGGER statement_fts_delete;
+DROP TABLE statement_fts;
+DROP VIEW statement_search;
+ALTER TABLE statement DROP COLUMN search_text;
+
+DROP INDEX entry_by;
+CREATE INDEX entry_by ON entry (by_seq) WHERE by_seq IS NOT NULL;
+
+DROP TRIGGER entry_loses_statement;
+DROP INDEX entry_statement;
+ALTER TABLE entry RENAME COLUMN statement_seq TO former_seq;
+ALTER TABLE entry ADD COLUMN statement_seq INTEGER;  -- the statement whose words are shown
+UPDATE entry SET statement_seq = former_seq;
+ALTER TABLE entry DROP COLUMN former_seq;
+CREATE TRIGGER entry_loses_statement AFTER DELETE ON statement WHEN old.entry_seq IS NOT NULL BEGIN
+  UPDATE entry SET dirty = 2, statement_seq = nullif(statement_seq, old.seq)
+  WHERE seq = old.entry_seq;
+END;
+
+DROP INDEX entry_salient;
+DROP INDEX entry_latest;
+CREATE INDEX entry_salient ON entry (kind, state, salience DESC) WHERE statement_seq IS NOT NULL;
+CREATE INDEX entry_latest ON entry (last_ms, last_source, last_position)
+  WHERE statement_seq IS NOT NULL;
+
+ALTER TABLE entry ADD COLUMN subjects BLOB;  -- what it is about: stems as in subject, 4 bytes each
+CREATE TABLE subject (              -- which entries are about the same
+  home INTEGER NOT NULL,            -- as in entry; -1 for the rules of all projects
+  stem INTEGER NOT NULL,            -- hash of the stem of a word
+  block INTEGER NOT NULL,           -- seq of the entries, divided by 4,096
+  entries BLOB NOT NULL,            -- the rest of each, in 2 bytes
+  PRIMARY KEY (home, stem, block)
+) STRICT, WITHOUT ROWID;
 """
