@@ -206,7 +206,9 @@ class Memory(BrowseMethods, DayMethods, RuleMethods, QueueMethods, AskMethods, N
         if keep_blobs is not None:
             self._database.add_notices(modes.notices([], [Path(keep_blobs)]))
         with LeafPool() as pool:
-            work = run.WhileReading(self._database, self._clock, self._shape, pool)
+            work = run.WhileReading(
+                self._database, self._clock, self._shape, pool, lays_out=not growing
+            )
             options = Options(
                 Redaction.of(self._database, redact),
                 importer=chosen_importer(format_name, importer), progress=progress,
@@ -214,6 +216,7 @@ class Memory(BrowseMethods, DayMethods, RuleMethods, QueueMethods, AskMethods, N
                 growing=growing, as_mine=as_mine, part_stored=work.part_stored,
             )  # fmt: skip
             report = ingest_all(self._database, files, self._clock, work.file_stored, options)
+            work.end()
         if not growing:
             self.work(max_calls=0)
         return report

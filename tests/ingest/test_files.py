@@ -60,7 +60,7 @@ def test_messages_before_damage_are_stored_and_counted(
     log = tmp_path / "log"
     log.write_bytes(b"x")
     report = ingest_all(
-        database, [LogFile("log", log)], lambda: 0, lambda: None,
+        database, [LogFile("log", log)], lambda: 0, lambda _: None,
         Options(Redaction.of(database), importer=Damaged(count, error)),
     )  # fmt: skip
     (file,) = report.files

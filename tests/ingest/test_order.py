@@ -14,11 +14,18 @@ import pytest
 from tests.helpers.codex_rows import NEXT_TURN, PARENT, SESSION, TURN, item, meta, record, started
 from tests.helpers.logs import ClaudeSession, CodexSession, prose
 from tests.helpers.shapes import SMALL_LEAVES
-from treemem import Memory
+from treemem import FileReport, Memory
 from treemem.importers.common.base import LogFile
+from treemem.ingest.files import Options, ingest_all
 from treemem.ingest.order import newest_first
 from treemem.ingest.walk import find_files
+from treemem.privacy.policy import Redaction
+from treemem.store import log_files
 from treemem.store.database import Database
+from treemem.types import TreeShape
+from treemem.worker import collection_jobs, run
+from treemem.worker.leaf_pool import LeafPool
+from treemem.worker.worker import Worker
 
 # What is stored, by ids alone. Row numbers may differ, and with them which of two sources that
 # begin at the same moment comes first in the tree over everything.
@@ -193,3 +200,40 @@ def test_what_has_no_date_or_is_gone_is_in_the_order_too(tmp_path: Path) -> None
     gone = LogFile("gone", tmp_path / "gone")
     here = LogFile("here", at(tmp_path / "here", 1))
     assert [file.label for file in newest_first([gone, here, stdin])] == ["stdin", "here", "gone"]
+
+
+@pytest.fixture
+def shape() -> TreeShape:
+    return SMALL_LEAVES
+
+
+def test_a_file_that_is_known_writes_nothing(
+    logs: Path, memory: Memory, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.ingest(logs)
+    known = memory.ingest(logs).known
+    monkeypatch.setattr(log_files, "put", None)
+    monkeypatch.setattr(Worker, "step", None)
+    options = Options(Redaction.of(database, True))
+    files = list(find_files([logs]))
+    with LeafPool() as pool:
+        work = run.WhileReading(database, lambda: 0, SMALL_LEAVES, pool, lays_out=False)
+        report = ingest_all(database, files, lambda: 0, work.file_stored, options)
+    assert report.known == known > 0
+
+
+def test_topics_are_there_before_the_last_file_and_complete_after_it(
+    logs: Path, memory: Memory, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "FIRST_LAYOUT_MESSAGES", 10)
+    topics: list[int] = []
+
+    def look(_report: FileReport) -> None:
+        topics.append(database.value("SELECT count(*) FROM topic"))
+
+    memory.ingest_files(list(find_files([logs])), progress=look)
+    assert topics[0] == 0
+    assert any(topics[:-1])
+    covers = [ok for _, _, ok in collection_jobs.check_trees(database, SMALL_LEAVES)]
+    assert covers == [True] * len(covers)
+    assert len(covers) > 1

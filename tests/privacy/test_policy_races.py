@@ -44,7 +44,7 @@ def test_messages_that_another_process_stores_meanwhile_are_stored_once(
     with Memory.open(memory.path) as other:
         importer = Interrupted(lambda: other.ingest(log, redact=others))
         (report,) = ingest_all(
-            database, [LogFile(str(log), log)], lambda: 0, lambda: None,
+            database, [LogFile(str(log), log)], lambda: 0, lambda _: None,
             Options(Redaction.of(database, mine), importer=importer),
         ).files  # fmt: skip
         assert report.records == report.added + report.known == len(texts)

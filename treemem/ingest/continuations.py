@@ -63,7 +63,7 @@ class Continuation:
         gone = (row for row in self._continued if row.path != self._path)
         rows = here or [row for row in gone if not _is_still_there(row, self._importer)]
         place = max(rows, key=lambda row: row.size_bytes).place if rows else self._moved_place()
-        self._continued = [*here, *rows]
+        self._continued = list(rows)
         if place is not None and place != self._path:
             self.file = replace(self._original, known_place=place)
         return self.file

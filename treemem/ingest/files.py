@@ -97,10 +97,10 @@ def ingest_all(
     database: Database,
     files: Iterable[LogFile],
     clock: Clock,
-    finish: Callable[[], object],
+    finish: Callable[[FileReport], object],
     options: Options,
 ) -> IngestReport:
-    """Stores the messages of the files and of archive members. Calls finish after each report."""
+    """Stores the messages of the files and of archive members. Calls finish with each report."""
     report = IngestReport()
     if options.importer is None:
         database.add_notices(importers.problems())
@@ -114,7 +114,7 @@ def ingest_all(
         try:
             for file_report in file_reports(database, file, clock, options, titles, ordered):
                 report.files.append(file_report)
-                finish()
+                finish(file_report)
                 ordered.stored(file_report.sources)
                 if options.progress is not None:
                     options.progress(file_report)

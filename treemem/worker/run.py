@@ -17,15 +17,21 @@ from treemem.models import embedders
 from treemem.queue import jobs
 from treemem.queue.budget import Budget, Limits
 from treemem.queue.hours import Hours
-from treemem.reports import WorkProgress, WorkReport
+from treemem.reports import FileReport, WorkProgress, WorkReport
 from treemem.store import settings, vectors
 from treemem.store.database import Database
 from treemem.times import Clock
 from treemem.types import TreeShape
-from treemem.worker import embed_jobs, model_choice, source_jobs
+from treemem.worker import collection_jobs, embed_jobs, model_choice, source_jobs
 from treemem.worker.embed_jobs import EmbedWork
 from treemem.worker.leaf_pool import LeafPool
 from treemem.worker.worker import Worker
+
+# Messages after which a long ingest lays out the trees above the sources for the first time, and
+# then whenever their number has doubled: topics are there in the first minute, those of most of the
+# logs always, and all layouts together take at most twice the time of the last. By number and not
+# by time, so that the same files always give the same topics.
+FIRST_LAYOUT_MESSAGES = 5_000
 
 
 def limits(
@@ -142,18 +148,42 @@ def work_on_sources(database: Database, clock: Clock, shape: TreeShape) -> None:
 
 
 class WhileReading:
-    """Does the jobs of the sources while files are read. pool: used by nobody else meanwhile."""
+    """Does the jobs of the sources while files are read, and at times those above the sources.
 
-    def __init__(self, database: Database, clock: Clock, shape: TreeShape, pool: LeafPool) -> None:
+    pool: used by nobody else meanwhile. lays_out: False leaves those trees to the next work.
+    """
+
+    def __init__(
+        self, database: Database, clock: Clock, shape: TreeShape, pool: LeafPool, *, lays_out: bool
+    ) -> None:
+        self._database, self._clock = database, clock
         self._worker = Worker(database, clock, shape, budget=Budget(Limits(0)), leaf_pool=pool)
+        self._lays_out = lays_out
+        self._added = 0
+        self._next_layout = FIRST_LAYOUT_MESSAGES
 
     def part_stored(self, source_id: str) -> None:
         """Begins with what a long source has so far."""
         self._worker.begin(source_id)
 
-    def file_stored(self) -> None:
+    def file_stored(self, report: FileReport) -> None:
         """Does the jobs that wait, as work_on_sources."""
-        self._worker.run(source_jobs.KINDS)
+        if any(jobs.has_open(self._database, kind) for kind in source_jobs.KINDS):
+            self._worker.run(source_jobs.KINDS)
+        self._added += report.added
+        if self._lays_out and self._added >= self._next_layout:
+            self._next_layout = 2 * self._added
+            self._lay_out()
+
+    def end(self) -> None:
+        """Lays out what has come since the last layout, if there was one."""
+        if self._added >= FIRST_LAYOUT_MESSAGES and self._lays_out:
+            self._lay_out()
+
+    def _lay_out(self) -> None:
+        with self._database.transaction():
+            collection_jobs.admit(self._database, self._clock(), at_once=True)
+        self._worker.run(collection_jobs.KINDS)
 
 
 def prune_embedder(database: Database, name: str) -> str:
