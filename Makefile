@@ -165,12 +165,10 @@ lint: setup  ## Check format, style, types and layers
 
 bench-smoke: setup  ## Run every benchmark in miniature, to show that it works
 	@$(BIN)/python -m pip install --quiet --quiet --group bench
-	$(BIN)/python benchmarks/ingest.py --smoke
-	$(BIN)/python benchmarks/queue.py --smoke
+	$(BIN)/python -m benchmarks.scale.report --smoke
 	$(BIN)/python benchmarks/recall.py --sample --budgets 500,2000
 	$(BIN)/python benchmarks/known_item.py --smoke
 	$(BIN)/python benchmarks/several.py --smoke
-	$(BIN)/python benchmarks/latency.py --smoke
 	$(BIN)/python -m benchmarks.retrieval.page_latency --smoke
 	$(BIN)/python benchmarks/digests.py --smoke
 	$(BIN)/python benchmarks/compaction.py --smoke --windows 2000
@@ -178,10 +176,9 @@ bench-smoke: setup  ## Run every benchmark in miniature, to show that it works
 	$(BIN)/python benchmarks/session_latency.py --smoke
 	$(BIN)/python benchmarks/importers.py --smoke
 
-bench: setup  ## Measure ingest and queue; copy the figures into benchmarks/README.md by hand
+bench: setup  ## Measure ingest, search and queue, and write docs/benchmarks.md; BENCH="--full"
 	@$(BIN)/python -m pip install --quiet --quiet --group bench
-	$(BIN)/python benchmarks/ingest.py
-	$(BIN)/python benchmarks/queue.py
+	$(BIN)/python -m benchmarks.scale.report $(BENCH)
 
 bench-sample: setup  ## Check in three minutes that summaries of a sample are supported by their messages
 	TREEMEM_MODELS=$(MODELS) $(BIN)/python benchmarks/faithfulness.py --sample

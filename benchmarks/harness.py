@@ -7,6 +7,7 @@ Peak memory and written bytes are exact on Linux; elsewhere getrusage gives the 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import platform
 import resource
@@ -16,7 +17,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +30,8 @@ TABLE_COLUMNS = 132
 # Pages written and synced to measure what a durable commit costs here.
 FSYNC_TRIES = 200
 _PAGE_BYTES = 4_096
+# Between two looks at the memory of a process and of those that it has started.
+_LOOK_SECONDS = 0.05
 
 Run = Mapping[str, Any]
 
@@ -78,7 +80,7 @@ def arguments(doc: str | None, smoke: Mapping[str, Any], **options: Any) -> argp
     return parsed
 
 
-@contextmanager
+@contextlib.contextmanager
 def work_folder(parent: Path | None = None) -> Iterator[Path]:
     """A temporary folder, below parent if that is given."""
     with tempfile.TemporaryDirectory(prefix="treemem-bench-", dir=parent) as name:
@@ -86,11 +88,27 @@ def work_folder(parent: Path | None = None) -> Iterator[Path]:
 
 
 def child(module: str, *words: object) -> dict[str, Any]:
-    """Runs a module in a process of its own; returns the JSON object that it prints."""
+    """Runs a module in a process of its own; returns the JSON object that it prints.
+
+    tree_peak_bytes is added: the most memory that it and its processes were seen to hold at once,
+    0 where that is unknown. Pages that they share count for each of them.
+    """
     command = [sys.executable, "-m", module, *map(str, words)]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-    result: dict[str, Any] = orjson.loads(done.stdout)
-    return result
+    peak = 0
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        while True:
+            try:
+                output, _ = process.communicate(timeout=_LOOK_SECONDS)
+                break
+            except subprocess.TimeoutExpired:
+                peak = max(peak, _tree_bytes(process.pid))
+            except BaseException:
+                process.kill()
+                raise
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    result: dict[str, Any] = orjson.loads(output)
+    return {**result, "tree_peak_bytes": peak}
 
 
 # -- statistics ------------------------------------------------------------------------
@@ -124,9 +142,18 @@ def peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _maxrss_bytes()
 
 
-def resident_bytes() -> int:
-    """The memory that this process holds now; 0 where it is unknown."""
-    return 1024 * (_proc("status", "VmRSS") or 0)
+def resident_bytes(pid: int | str = "self") -> int:
+    """The memory that a process holds now; 0 where it is unknown, or if it has ended."""
+    return 1024 * (_proc("status", "VmRSS", pid) or 0)
+
+
+def _tree_bytes(pid: int) -> int:
+    """The memory that a process and all that it has started hold now; 0 where it is unknown."""
+    total = resident_bytes(pid)
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # it has ended
+            total += sum(_tree_bytes(int(child)) for child in path.read_text().split())
+    return total
 
 
 def bare_peak_bytes() -> int:
@@ -173,9 +200,11 @@ def _maxrss_bytes() -> int:
     return 1 if sys.platform == "darwin" else 1024
 
 
-def _proc(name: str, key: str) -> int | None:
-    path = Path("/proc/self") / name
-    return _field(path.read_text(), key) if path.exists() else None
+def _proc(name: str, key: str, pid: int | str = "self") -> int | None:
+    try:
+        return _field(Path(f"/proc/{pid}/{name}").read_text(), key)
+    except OSError:
+        return None
 
 
 def _field(text: str, key: str) -> int | None:
@@ -257,6 +286,18 @@ def shown(value: float | None) -> str:
     if isinstance(value, int) or value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def cell(value: Any) -> str:
+    """What a table shows of a figure, of a p50 and a p95 in a list, or of a name.
+
+    Example:
+        >>> cell([0.5, 12.0]), cell("huey"), cell(None)
+        ('0.50 / 12', 'huey', '–')
+    """
+    if isinstance(value, list):
+        return " / ".join(map(shown, value))
+    return value if isinstance(value, str) else shown(value)
 
 
 def percent(share: float | None) -> str:

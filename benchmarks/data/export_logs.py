@@ -88,6 +88,17 @@ class Talk:
             yield self._turns[first : first + TURNS_PER_CHAT]
 
 
+class ShortTalk(Talk):
+    """A talk as in chats: some sentences a turn, and no code."""
+
+    def __init__(self, seed: int, turns: int) -> None:
+        writer = Writer(seed)
+        self._turns = [
+            Turn(n, " ".join(writer.sentence() for _ in range(1 + n * n % 4)), "")
+            for n in range(turns)
+        ]
+
+
 def _json_lines(records_of: Callable[[Talk], Iterator[Record]]) -> Callable[[Talk], bytes]:
     """Makes a function that yields records into one that returns a file of JSON Lines."""
 
