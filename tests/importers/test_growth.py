@@ -15,9 +15,20 @@ from tests.importers.test_cursor import BUBBLES, CHAT, conversation, editor
 from tests.importers.test_llm import Log, ulid
 from tests.importers.test_opencode import TURNS, session, write_database
 from treemem import Memory
+from treemem.importers.claude_code import survey
+from treemem.ingest import growth
 from treemem.store.database import Database
 
 TALK_TURNS = 50
+
+
+@pytest.fixture(params=[growth.SIZE_BYTES_MIN, 0], ids=["whole", "on"], autouse=True)
+def _reading_on(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reads these short logs from their start, and on from their marks."""
+    monkeypatch.setattr(growth, "SIZE_BYTES_MIN", request.param)
+    monkeypatch.setattr(survey, "_BEHIND_MIN", 3)
+
+
 # Formats that their tool appends to; all others are exported anew.
 APPENDED = ("claude-code", "codex", "copilot-cli", "gemini-cli", "pi", "chat", "aider", "specstory",
             "transcript", "irc", "whatsapp", "markdown", "plain-text")  # fmt: skip

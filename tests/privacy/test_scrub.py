@@ -350,6 +350,8 @@ NO_WORDS = set(
     message_alias.alias source_message.session source_message.state
     node.id tree.scope tree.key
     imported_file.digest imported_file.source_ids imported_file.skipped
+    log_mark.path log_mark.format log_mark.reading log_mark.place log_mark.hashes
+    log_mark.state log_mark_key.path log_mark_key.keys
     log_file.content log_file.format log_file.path log_file.place log_file.start
     topic.id topic_alias.id topic_alias.into_id topic_part.alias
     awaited_title.identity source_end.identity

@@ -28,7 +28,11 @@ _SIZE_BYTES_MIN = 48
 _GROWN_BYTES = 1_000
 _SOURCES = "SELECT count(*) FROM source"
 _LATEST = "SELECT id, created_at_ms FROM source ORDER BY created_at_ms DESC, seq DESC LIMIT 1"
-_READ = "SELECT path, max(size_bytes) FROM log_file GROUP BY path"
+_READ = """
+SELECT path, max(size_bytes) FROM (
+  SELECT path, size_bytes FROM log_file UNION ALL SELECT path, size_bytes FROM log_mark
+) GROUP BY path
+"""
 
 
 @dataclass(frozen=True, slots=True)

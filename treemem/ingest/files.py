@@ -23,8 +23,10 @@ from treemem.importers.common.own import ReadLog
 from treemem.importers.common.sniffing import is_blank
 from treemem.importers.common.source_ids import TITLE_CHARS_MAX
 from treemem.importers.streams.heads import HEAD_BYTES
-from treemem.ingest import blobs, matching, reconcile, renewal
+from treemem.importers.streams.marks import GrowingImporter, Mark, ReadWholeError
+from treemem.ingest import blobs, growth, matching, reconcile, renewal
 from treemem.ingest.continuations import Continuation
+from treemem.ingest.growth import Before, Hashes, KnownLog, MarkKeeper
 from treemem.ingest.matching import LogMessage, MessageMatcher
 from treemem.ingest.order import HeldBackError, ParentsFirst
 from treemem.ingest.titles import TitlesElsewhere
@@ -80,6 +82,15 @@ def _events(importer: Importer, file: LogFile) -> Iterator[Event]:
     """The events of a file; those of a program's own importer are checked."""
     is_own = importer not in importers.IMPORTERS
     return own.checked_events(importer, file) if is_own else importer.read(file)
+
+
+def _marked_events(
+    importer: Importer, file: LogFile, known: KnownLog | None
+) -> Iterator[Event | Mark]:
+    """Like _events, with the file's mark, if it can have one, and from that of a known log on."""
+    if importer in importers.IMPORTERS and isinstance(importer, GrowingImporter):
+        return importer.read_on(file, *(known.mark, known.seen) if known else ())
+    return iter(_events(importer, file))
 
 
 def chosen_importer(
@@ -206,6 +217,9 @@ class FileIngest:
         self._sources: dict[str, Source] = {}
         self._is_own_call: dict[str, bool] = {}
         self._is_mine: dict[str, bool] = {}
+        self._ends: list[tuple[str, str]] = []
+        self._known: KnownLog | None = None
+        self._marks: MarkKeeper | None = None
         self.report = FileReport(file.label, found=file.found)
 
     def run(self) -> FileReport:
@@ -220,31 +234,94 @@ class FileIngest:
         return self.report
 
     def _run(self) -> None:
+        original = self._file
+        reading = self._options.redaction.label + (_AS_MINE if self._options.as_mine else "")
+        known = self._known_log(reading)
+        if known is not None and not known.is_much_larger and self._run_on(known, reading):
+            return
+        self._file = original
         importer = self._options.importer or importers.detect(self._file)
         self.report.format = importer.name
         lookup = self._options.aliases_in or self._database
         continuation = Continuation(lookup, self._file, importer)
-        reading = self._options.redaction.label + (_AS_MINE if self._options.as_mine else "")
-        digest = _digest_of(self._file, importer, reading, continuation.update)
+        hashes = Hashes()
+        digest = _digest_of(self._file, importer, reading, (continuation.update, hashes.update))
         self._file = continuation.finish()
         # The file must be read again for its attachments: whether they were written is not stored.
         may_be_known = self._options.keep_blobs is None
         if may_be_known and imported_files.load(self._database, digest, self.report):
             continuation.remember(self._database)
             return
-        try:
-            self._store_all(self._batches(importer))
-        except (ImportFileError, OSError):
-            self._keep_titles()
-            raise
+        if known is None or not self._read(importer, reading, hashes, known):
+            self._read(importer, reading, hashes, None)
         continuation.remember(self._database)
         with self._database.transaction():
             self._keep_titles()
+            self._keep_mark()
             growing = self._options.growing
             imported_files.remember(self._database, digest, self.report, growing=growing)
 
+    def _known_log(self, reading: str) -> KnownLog | None:
+        """What is known of a log that may have grown; None to read it from its start."""
+        if self._options.keep_blobs is not None:
+            return None
+        named, growing = self._options.importer, self._options.growing
+        return growth.known_log(self._database, self._file, named, reading, is_sampled=growing)
+
+    def _run_on(self, known: KnownLog, reading: str) -> bool:
+        """Stores what is new in a log. Returns False if it has to be read from its start."""
+        self._file = known.file
+        self.report.format = known.importer.name
+        if known.is_unchanged:
+            known.at_end.fill_in(self.report)
+            return True
+        if not self._read(known.importer, reading, known.hashes, known):
+            return False
+        with self._database.transaction():
+            self._keep_titles()
+            self._keep_mark()
+        return True
+
+    def _read(
+        self, importer: Importer, reading: str, hashes: Hashes, known: KnownLog | None
+    ) -> bool:
+        """Stores the messages, on from the mark of a known log. Returns False, before any is
+        stored, if it has to be read from its start."""
+        self._known = known
+        self._marks = MarkKeeper(importer, reading, hashes, known)
+        if known is not None:
+            known.before.fill_in(self.report)
+            self._is_own_call.update(known.before.own_calls)
+            self._ends += known.before.ends
+        try:
+            self._store_all(self._batches(importer))
+        except ReadWholeError:
+            self.report = FileReport(self._file.label, self.report.format, found=self._file.found)
+            self._is_own_call.clear()
+            self._ends.clear()
+            return False
+        except (ImportFileError, OSError):
+            self._keep_titles()
+            raise
+        return True
+
+    def _keep_mark(self) -> None:
+        """Stores from where the log is read on. Call when its messages are stored."""
+        if self._marks is not None:
+            self._marks.store(
+                self._database, self._file, self._found(), self._options.redaction, self._clock()
+            )
+
+    def _found(self) -> Before:
+        """What was found up to here."""
+        found = Before.of(self.report)
+        found.own_calls, found.ends = dict(self._is_own_call), list(self._ends)
+        return found
+
     def _keep_titles(self) -> None:
         if self._titles is not None:
+            for end in self._ends:
+                self._titles.add_end(*end)
             self._titles.keep()
 
     def _check_format(self, file: LogFile) -> None:
@@ -286,10 +363,10 @@ class FileIngest:
     # -- reading -----------------------------------------------------------------------
 
     def _batches(self, importer: Importer) -> Iterator[_Batch]:
-        matcher = self._matcher()
+        matcher = self._matcher(self._known)
         batch = self._new_batch()
         try:
-            for source, message in self._messages(importer):
+            for source, message in self._messages(importer, matcher):
                 batch.add(source.id, matcher.match(message, source), len(message.text))
                 if batch.is_full():
                     yield batch
@@ -301,11 +378,19 @@ class FileIngest:
         if batch.count:
             yield batch
 
-    def _messages(self, importer: Importer) -> Iterator[tuple[Source, Message]]:
-        """Yields the messages to store, with their sources. Counts every record in the report."""
+    def _messages(
+        self, importer: Importer, matcher: MessageMatcher
+    ) -> Iterator[tuple[Source, Message]]:
+        """Yields the messages to store, with their sources. Counts every record in the report.
+        matcher: is given each message before the next event is read."""
         current: str | None = None
-        for event in _events(importer, self._file):
-            if isinstance(event, Source):
+        for event in _marked_events(importer, self._file, self._known):
+            if isinstance(event, Mark):
+                assert self._marks is not None
+                before = self._found()
+                before.last_ids = dict(matcher.last_ids)
+                self._marks.take(event, before, matcher.keys[:])
+            elif isinstance(event, Source):
                 if self._ordered is not None and not self._sources:
                     self._ordered.hold_back(self._file, event)
                 if self._may_miss_messages(event):
@@ -314,8 +399,8 @@ class FileIngest:
             elif isinstance(event, Skipped):
                 if self._titles is not None and event.title is not None:
                     self._titles.add(*event.title)
-                if self._titles is not None and event.end is not None:
-                    self._titles.add_end(*event.end)
+                if event.end is not None:
+                    self._ends.append(event.end)
                 detail = self._options.redaction.excerpt(event.detail)
                 self.report.note(replace(event, detail=detail, title=None, end=None))
             else:
@@ -367,6 +452,8 @@ class FileIngest:
         since one extra reading of the file finds those of all its sources."""
         if self._sources or not (source.snapshot or source.rewritten):
             return False
+        if self._known is not None:  # all that stands before its mark is as it was
+            return False
         return sources.has_format(self._database, source.format)
 
     def _retire_missing(self, importer: Importer) -> None:
@@ -390,9 +477,9 @@ class FileIngest:
     def _without_blobs(self, message: Message) -> Message:
         return blobs.without_content(message, self._options.keep_blobs)
 
-    def _matcher(self) -> MessageMatcher:
+    def _matcher(self, known: KnownLog | None = None) -> MessageMatcher:
         options = self._options
-        return MessageMatcher(self._database, options.redaction, options.aliases_in)
+        return MessageMatcher(self._database, options.redaction, options.aliases_in, known)
 
     def _new_batch(self) -> _Batch:
         return _Batch(int(self._database.value(_DATA_VERSION)))
@@ -439,17 +526,17 @@ class FileIngest:
 
 
 def _digest_of(
-    file: LogFile, importer: Importer, reading: str, update: Callable[[bytes], None]
+    file: LogFile, importer: Importer, reading: str, updates: Sequence[Callable[[bytes], None]]
 ) -> str:
     """A hash over the importer, how it is read, and every byte of the file and its companions.
-    update: is given the bytes of the file."""
+    updates: are given the bytes of the file."""
     state = hashlib.blake2b(digest_size=16, person=b"file")
     state.update(f"{importer.name}/{importer.version}\n{reading}\n".encode())
     for part in (file, *importer.companions(file)):
         with part.open() as stream:
             while block := stream.read(_HASH_BLOCK_BYTES):
                 state.update(block)
-                if part is file:
+                for update in updates if part is file else ():
                     update(block)
         # Subtle: only companions end with a mark, so a file without any is hashed as before.
         state.update(b"" if part is file else b"\0end\0")

@@ -11,6 +11,7 @@ Writes nothing. Redacts each message once, and computes each of its ids once.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -19,6 +20,8 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from treemem import ids, times
+from treemem.importers.streams.marks import key_of
+from treemem.ingest.growth import KnownLog
 from treemem.ingest.torn_records import TornRecordMatcher
 from treemem.origins.marking import mark
 from treemem.privacy.policy import Redaction
@@ -46,12 +49,21 @@ class _Header(NamedTuple):
 class MessageMatcher:
     """Matches the messages of a log, in order, with those in the memory file. Use one per reading.
 
-    aliases_in: the memory file to look aliases up in; None for the same file.
+    aliases_in: the memory file to look aliases up in; None for the same file. before: of a log that
+    is read on from a mark, what stands before that.
     """
 
     def __init__(
-        self, database: Database, redaction: Redaction, aliases_in: Database | None = None
+        self,
+        database: Database,
+        redaction: Redaction,
+        aliases_in: Database | None = None,
+        before: KnownLog | None = None,
     ) -> None:
+        self._before = before
+        self.last_ids = {} if before is None else dict(before.before.last_ids)
+        # Of every message without an id of its own, in order, to tell repetitions after a mark.
+        self.keys = array("q")
         self._database = database
         self._aliases_in = aliases_in or database
         self._redaction = redaction
@@ -77,8 +89,9 @@ class MessageMatcher:
             return item
         if source.id not in self._torn_records:
             self._torn_records[source.id] = TornRecordMatcher.of(
-                self._database, source.id, self._redaction
+                self._database, source.id, self._redaction, self.last_ids.get(source.id)
             )
+        self.last_ids[source.id] = item.id
         return self._torn_records[source.id].match(item, message.text)
 
     def identify(self, message: Message, redacted: Message, source_id: str) -> PreparedMessage:
@@ -129,8 +142,9 @@ class MessageMatcher:
 
     def _prepare(self, message: Message, redacted: Message, header: _Header) -> PreparedMessage:
         source_id, identity, sent_at, sent_at_ms = header
-        log_id = self._id(message, header)
-        if redacted == message:
+        is_clean = redacted == message
+        log_id = self._id(message, header, is_clean=is_clean)
+        if is_clean:
             item = PreparedMessage(message, log_id, identity, sent_at, sent_at_ms)
             return self._known_under_other_policy(item, source_id) if self._has_aliases else item
         item = PreparedMessage(
@@ -152,11 +166,17 @@ class MessageMatcher:
         seq = messages.seqs_by_id(self._database, [old_id]).get(old_id)
         return item if seq is None else replace(item, replaces=seq)
 
-    def _id(self, message: Message, header: _Header) -> str:
-        """The id of a message. Equal messages without a log id are numbered."""
+    def _id(self, message: Message, header: _Header, *, is_clean: bool = True) -> str:
+        """The id of a message. Equal messages without a log id are numbered. is_clean: whether it
+        has no secrets."""
         if header.identity is not None:
             return ids.version_id(message, header.identity)
         first = ids.anonymous_id(message, header.source_id, header.sent_at, 0)
+        # Of a message with secrets, only a keyed hash may be stored.
+        key = key_of(first if is_clean else self._redaction.alias(first))
+        self.keys.append(key)
+        if self._before is not None and first not in self._repetitions:
+            self._repetitions[first] = self._before.seen.count(key)
         occurrence = self._repetitions[first]
         self._repetitions[first] += 1
         if occurrence == 0:

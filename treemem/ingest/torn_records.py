@@ -36,20 +36,27 @@ class _Last:
 class TornRecordMatcher:
     """Looks for the complete version of a source's last stored message, as its log is read."""
 
-    def __init__(self, last: _Last | None) -> None:
+    def __init__(self, last: _Last | None, previous_id: str | None = None) -> None:
         self._last = last
-        self._previous_id: str | None = None
+        self._previous_id = previous_id
 
     @classmethod
-    def of(cls, database: Database, source_id: str, redaction: Redaction) -> TornRecordMatcher:
-        """Returns a matcher for the last stored message of a source, whatever was redacted in
-        it."""
+    def of(
+        cls,
+        database: Database,
+        source_id: str,
+        redaction: Redaction,
+        previous_id: str | None = None,
+    ) -> TornRecordMatcher:
+        """Returns a matcher for the last stored message of a source, whatever was redacted in it.
+        previous_id: of the message before the first one that is read; None if there is none."""
         rows = database.rows(_LAST_TWO, (source_id,))
         if not rows or rows[0][-1] is not None:
             return cls(None)
         seq, message_id, *header, text, _ = rows[0]
         texts = (text, redaction.text(text) or "")
-        return cls(_Last(seq, message_id, tuple(header), texts, rows[1][1] if rows[1:] else None))
+        last = _Last(seq, message_id, tuple(header), texts, rows[1][1] if rows[1:] else None)
+        return cls(last, previous_id)
 
     def match(self, item: PreparedMessage, log_text: str) -> PreparedMessage:
         """Returns the log's next message. It replaces the last stored message if it has the same

@@ -24,6 +24,7 @@ from treemem.store import (
     entry_choices,
     imported_files,
     json_text,
+    log_files,
     messages,
     settings,
     sources,
@@ -79,6 +80,7 @@ def scrub_file(
         return report
     with database.transaction():
         report.notes = _clean_texts(database, cleaner, write=True)
+        log_files.forget_marks(database)  # their states have texts of the logs
         if report.touched:
             settings.put(database, settings.SCRUB_PENDING, "1")
             scrubs = int(settings.get(database, settings.SCRUBS) or 0)

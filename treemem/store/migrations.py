@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 15
+SCHEMA_VERSION = 16
 # Steps that only add to the tables.
 _LIVE_STEPS = (
     ("m009_merges_and_titles", additions.MERGES + additions.TITLES),
@@ -28,6 +28,7 @@ _LIVE_STEPS = (
     ("m012_program_state", live.PROGRAM_STATE),
     ("m013_latest_entries", additions.LATEST),
     ("m014_indexed_together", additions.INDEXED_TOGETHER),
+    ("m016_log_marks", additions.LOG_MARKS),
 )
 
 

@@ -31,8 +31,8 @@ def markdown() -> str:
         spine.TRUTH, spine.TOPICS, spine.VIEWS, spine.EMBEDDERS,
         spine.VECTORS.format(table="vector_N"), spine.QUEUE, spine.USAGE,
         additions.ORIGINS, additions.LOG_FILES, additions.LEDGER, entries.MARKED,
-        event_days.TABLE, additions.MERGES, additions.TITLES, live.LIVE, live.PRIVATE,
-        live.PROGRAM_STATE, additions.LEAN, entries.FORMER,
+        event_days.TABLE, additions.MERGES, additions.TITLES, additions.LOG_MARKS, live.LIVE,
+        live.PRIVATE, live.PROGRAM_STATE, additions.LEAN, entries.FORMER,
     ))  # fmt: skip
     added: dict[str, list[str]] = {}
     for table, column in _ADDED.findall(ddl):

@@ -1,9 +1,9 @@
 """Decides when to read a watched file, from its signatures and a clock.
 
 Pure. Times are seconds of any monotonic clock. A file is read once it has not changed for a
-moment, or has been changing for a while. It is always read from its beginning and then waits in
-proportion to how long that took, so a log that grows without pause takes a bounded share of the
-time, however large it is.
+moment, or has been changing for a while. It then waits in proportion to how long the reading took,
+so a log that grows without pause takes a bounded share of the time, even one that has to be read
+from its start each time.
 """
 
 from __future__ import annotations

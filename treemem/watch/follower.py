@@ -29,7 +29,7 @@ from treemem.importers.common.own import ReadLog, importer_of
 from treemem.ingest.discovery import Place
 from treemem.ingest.walk import IGNORED_FOLDERS, find_files, is_folder, may_be_file
 from treemem.memory import Memory
-from treemem.reports import CUT_AT_END, FileReport, WorkReport, passed_over
+from treemem.reports import CUT_AT_END, FileReport, IngestReport, WorkReport, passed_over
 from treemem.store.file.sidecars import WAL, beside, is_own
 from treemem.text.tokens import count_tokens
 from treemem.watch.debounce import Signature, WatchedFiles
@@ -153,6 +153,8 @@ class Follower:
         self._errors: dict[Path, str] = {}
         self._passed_over: dict[Path, FileReport] = {}
         self._passed_over_texts: list[str] = []
+        # The inodes of the files that this watcher has compared with what is known of them.
+        self._compared: dict[Path, int] = {}
         self._loose: set[Path] = set()  # files whose changes the system does not report
         self._scan_at = 0.0
         self._finish_at = 0.0
@@ -273,7 +275,7 @@ class Follower:
         try:
             report = self._memory.ingest_files(
                 [file], importer=self._importer, keep_blobs=self._keep_blobs,
-                as_mine=self._as_mine, growing=True,
+                as_mine=self._as_mine, growing=self._compared.get(path) == signature.inode,
             )  # fmt: skip
         except (DatabaseLockedError, DiskError) as error:
             self._files.read(path, signature, began, time.monotonic(), failed=True)
@@ -286,8 +288,9 @@ class Follower:
             return
         ended = time.monotonic()
         self._files.read(path, signature, began, ended)
+        self._compared[path] = signature.inode
         with suppress(ImportFileError, OSError):
-            importer = self._importer or importers.detect(file)
+            importer = self._importer or _importer_of(report) or importers.detect(file)
             self._companions.add(path, importer.companions(file))
         for file_report in report.files:
             self._report(path, file_report, ended - began)
@@ -359,6 +362,12 @@ def _damage(report: FileReport) -> str | None:
     """The last problem of a file, or None. A record cut off at its end is still being written."""
     problems = (problem for problem in reversed(report.problems) if CUT_AT_END not in problem)
     return next(problems, None)
+
+
+def _importer_of(report: IngestReport) -> Importer | None:
+    """The importer that has read a file; None for an archive and an unknown format."""
+    names = {file.format for file in report.files}
+    return next((importer for importer in importers.IMPORTERS if {importer.name} == names), None)
 
 
 def _signature(path: Path) -> Signature | None:

@@ -9,18 +9,19 @@ Tested in tests/importers/test_claude_code.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 from treemem.config import LOG_PLACES
 from treemem.importers.claude_code.records import certainty, records_of
 from treemem.importers.claude_code.speech import agent_of, is_spoken, kind_of, speech_of
 from treemem.importers.claude_code.survey import Survey, session_of
-from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.base import Event, LogFile, Skipped
 from treemem.importers.common.coerce import as_text
 from treemem.importers.common.content import BlockReader, Content, join_fragments
 from treemem.importers.common.records import TOO_DEEP, Record, parse_json, skim_json
 from treemem.importers.common.source_ids import one_line, printable, sent_at
+from treemem.importers.streams.marks import GrowingImporter, Mark, ReadWholeError
 from treemem.types import Message, Source
 
 MERGED = "fragment of a message, merged"
@@ -32,7 +33,7 @@ MERGED_CHARS_MAX = 16 * 1024 * 1024
 FRAGMENTS_MAX = 200
 
 
-class ClaudeCode(Importer):
+class ClaudeCode(GrowingImporter):
     """Imports the logs below ~/.claude/projects."""
 
     name = "claude-code"
@@ -45,19 +46,27 @@ class ClaudeCode(Importer):
     def recognizes(self, file: LogFile, head: bytes) -> float:
         return certainty(head, file.stem)
 
-    def read(self, file: LogFile) -> Iterator[Event]:
-        yield from _Reading(file, Survey.of(file)).events()
+    def read_on(
+        self, file: LogFile, since: Mark | None = None, seen: Container[int] = ()
+    ) -> Iterator[Event | Mark]:
+        survey = Survey.of(file, since, seen)
+        if since is not None and session_of(file, survey) != since.state["source"]:
+            raise ReadWholeError
+        yield from _Reading(file, survey, since).events()
 
 
 class _Reading:
     """The second pass over one file."""
 
-    def __init__(self, file: LogFile, survey: Survey) -> None:
+    def __init__(self, file: LogFile, survey: Survey, since: Mark | None) -> None:
         self._file = file
         self._survey = survey
+        self._since = since
         self._blocks = BlockReader()
+        self._blocks.names.restore({} if since is None else since.state["tools"])
+        self._session = session_of(file, survey)
         self._main = Source(
-            id=f"{ClaudeCode.name}/{printable(session_of(file, survey))}",
+            id=f"{ClaudeCode.name}/{printable(self._session)}",
             format=ClaudeCode.name,
             title=survey.title,
             origin=file.label,
@@ -72,8 +81,12 @@ class _Reading:
         self._api_id: str | None = None
         self._fragments = 0
 
-    def events(self) -> Iterator[Event]:
-        for ordinal, item in enumerate(records_of(self._file, _parse)):
+    def events(self) -> Iterator[Event | Mark]:
+        for ordinal, item in enumerate(records_of(self._file, _parse, self._since)):
+            if (mark := self._survey.mark_at(ordinal)) is not None:
+                yield from self._release()
+                mark.state.update(source=self._session, tools=self._blocks.names.waiting())
+                yield mark
             if isinstance(item, Skipped):
                 yield item
                 continue

@@ -7,14 +7,16 @@ Tested in tests/importers/test_claude_code_documents.py.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 
 from treemem.importers.common.base import LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.json_members import read_members, read_value
-from treemem.importers.common.records import Record, read_records
+from treemem.importers.common.records import Record
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
 from treemem.importers.common.source_ids import is_uuid
+from treemem.importers.streams.marks import Mark, marked_records
 from treemem.patterns import lazy_regex
 
 _MARKS = ("parentUuid", "isSidechain", "leafUuid", "isSnapshotUpdate")
@@ -44,11 +46,20 @@ def certainty(head: bytes, name: str) -> float:
     return 0.9 if long_line else 0.0
 
 
-def records_of(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Record | Skipped]:
+def records_of(
+    file: LogFile,
+    parse: Callable[[bytes], object],
+    since: Mark | None = None,
+    ends: array[int] | None = None,
+) -> Iterator[Record | Skipped]:
     """Yields the records of a file in order. In a document, a record's line is its position.
 
-    Raises ImportFileError if a document of a single record is damaged.
+    since: where to begin, in JSON Lines. ends: gets the offset after the line of each record, in
+    JSON Lines. Raises ImportFileError if a document of a single record is damaged.
     """
+    if since is not None:
+        yield from marked_records(file, parse, since, ends)
+        return
     head = file.head()
     if _has_loglines(head):
         number = 0
@@ -61,8 +72,7 @@ def records_of(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Reco
     elif _is_single(head):
         yield Record(1, read_value(file))
     else:
-        with file.open() as stream:
-            yield from read_records(stream, parse)
+        yield from marked_records(file, parse, ends=ends)
 
 
 def _has_loglines(head: bytes) -> bool:

@@ -45,6 +45,14 @@ class ToolNames:
     def take(self, use_id: str) -> str | None:
         return self._name_of.pop(use_id, None)
 
+    def waiting(self) -> dict[str, str]:
+        """The names by the ids of the calls, in the order of the calls."""
+        return dict(self._name_of)
+
+    def restore(self, waiting: dict[str, str]) -> None:
+        """Makes these the names, as waiting() gave them."""
+        self._name_of = dict(waiting)
+
 
 class Content:
     """The text of one message while it is built.

@@ -54,15 +54,17 @@ def read_records(
     stream: BinaryIO,
     parse: Callable[[bytes], object] | None = None,
     line_bytes_max: int = LINE_BYTES_MAX,
+    lines_before: int = 0,
 ) -> Iterator[Record | Skipped]:
     """Yields every record of the stream in order; damage becomes a Skipped with problem=True.
 
     Only a line feed ends a line: U+2028, NEL, VT and FF may occur in a JSON string. parse:
-    parse_json by default; skim_json for a pass that needs no exact numbers.
+    parse_json by default; skim_json for a pass that needs no exact numbers. lines_before: how many
+    lines of the file are before the place where the stream is.
     """
     parse = parse or parse_json
     beginning = b""
-    number = 0
+    number = lines_before
     while line := stream.readline(_PIECE_BYTES):
         number += 1
         size_bytes = len(line)

@@ -230,3 +230,26 @@ CREATE TABLE subject (              -- which entries are about the same
   PRIMARY KEY (home, stem, block)
 ) STRICT, WITHOUT ROWID;
 """
+
+# Step 16. The keys are in rows of their own, since they grow with the log.
+LOG_MARKS = """
+CREATE TABLE log_mark (             -- from where logs that have grown at their end are read on
+  path TEXT PRIMARY KEY,            -- where the file is
+  format TEXT NOT NULL,             -- the importer's name
+  reading TEXT NOT NULL,            -- hash of the importer's version and of how it was read
+  place TEXT NOT NULL,              -- the path by which its sources are named, as in log_file
+  hashed_bytes INTEGER NOT NULL,    -- its size when it was last hashed as a whole, for log_file
+  size_bytes INTEGER NOT NULL,      -- its size when it was last read
+  modified_ms INTEGER NOT NULL,     -- when it was last changed; old marks are forgotten
+  offset INTEGER NOT NULL,          -- where the record begins from which it is read on
+  line INTEGER NOT NULL,            -- how many lines are before it
+  hashes BLOB NOT NULL,             -- of its blocks of 1 MiB, 16 bytes each
+  state TEXT NOT NULL               -- JSON: what is before the mark
+) STRICT;
+CREATE TABLE log_mark_key (         -- hashes of the ids that stand before a mark
+  path TEXT NOT NULL REFERENCES log_mark,
+  number INTEGER NOT NULL,
+  keys BLOB NOT NULL,               -- 8 bytes each
+  PRIMARY KEY (path, number)
+) STRICT;
+"""

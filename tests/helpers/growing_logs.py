@@ -1,0 +1,165 @@
+"""Makes random logs to which tools append, with whatever those may write: branches, repeated and
+half-written records, sub-agents, parallel calls, titles."""
+
+from __future__ import annotations
+
+import json
+import random
+import uuid
+from typing import Any
+
+_WORDS = ("fix", "the", "import", "of", "Monday", "never", "retry", "ok", "yes")
+
+
+def _text(rng: random.Random) -> str:
+    return " ".join(rng.choice(_WORDS) for _ in range(rng.randrange(1, 6)))
+
+
+def _uuid(rng: random.Random) -> str:
+    return str(uuid.UUID(int=rng.getrandbits(128), version=4))
+
+
+def _line(rng: random.Random, value: object, *, is_damaged: bool) -> bytes:
+    """A line with a record, which may be damaged."""
+    line = json.dumps(value).encode()
+    if is_damaged:
+        kind = rng.randrange(4)
+        if kind == 0:
+            return line[: len(line) // 2] + line + b"\n"
+        if kind == 1:
+            return b"\n" + line + b"\n"
+        if kind == 2:
+            return line + line + b"\n"
+        return line[: len(line) // 2] + b"\n"
+    return line + b"\n"
+
+
+class ClaudeCodeLog:
+    """Writes records of Claude Code. wildness: how likely a record is an unusual one."""
+
+    def __init__(self, rng: random.Random, wildness: float) -> None:
+        self._rng, self._wildness = rng, wildness
+        self._session = _uuid(rng)
+        self._rows: list[dict[str, Any]] = []
+        self._calls: list[str] = []
+        self._responses = 0
+        # Ids that records have named before they were written.
+        self._named: list[str] = []
+
+    def lines(self, count: int) -> list[bytes]:
+        """The lines of the next records."""
+        lines: list[bytes] = []
+        while len(lines) < count:
+            is_wild = self._rng.random() < self._wildness
+            rows = self._wild() if is_wild else self._turn()
+            for row in rows:
+                self._rows.append(row)
+                is_damaged = self._rng.random() < self._wildness / 8
+                lines.append(_line(self._rng, row, is_damaged=is_damaged))
+        return lines
+
+    def _row(self, kind: str, message: object = None, **fields: Any) -> dict[str, Any]:
+        parent = next((r["uuid"] for r in reversed(self._rows) if "uuid" in r), None)
+        own = _uuid(self._rng)
+        if self._named and self._rng.random() < 0.1:
+            own = self._named.pop()
+        row = {
+            "type": kind, "uuid": own, "parentUuid": parent, "isSidechain": False,
+            "sessionId": self._session, "cwd": "/w/shop", "message": message,
+            "timestamp": f"2026-01-05T09:{len(self._rows) % 60:02}:00Z",
+        }  # fmt: skip
+        return {**row, **fields}
+
+    def _turn(self) -> list[dict[str, Any]]:
+        rng = self._rng
+        if self._calls and rng.random() < 0.7:
+            use_id = self._calls.pop(rng.randrange(len(self._calls)))
+            block = {"type": "tool_result", "tool_use_id": use_id, "content": _text(rng)}
+            return [self._row("user", {"role": "user", "content": [block]})]
+        if rng.random() < 0.4:
+            return [self._row("user", {"role": "user", "content": _text(rng)})]
+        return self._response()
+
+    def _response(self) -> list[dict[str, Any]]:
+        """The fragments of one response, each a record."""
+        rng = self._rng
+        self._responses += 1
+        rows: list[dict[str, Any]] = []
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            block: dict[str, Any] = {"type": "text", "text": _text(rng)}
+            if rng.random() < 0.5:
+                use_id = f"toolu_{rng.getrandbits(40):x}"
+                self._calls.append(use_id)
+                block = {"type": "tool_use", "id": use_id, "name": rng.choice(("Bash", "Read")),
+                         "input": {"path": _text(rng)}}  # fmt: skip
+            message = {"role": "assistant", "id": f"msg_{self._responses}", "content": [block]}
+            rows.append(self._row("assistant", message))
+            if len(rows) > 1:
+                rows[-1]["parentUuid"] = rows[-2]["uuid"]
+        return rows
+
+    def _wild(self) -> list[dict[str, Any]]:
+        rng = self._rng
+        rows = [row for row in self._rows if "uuid" in row]
+        other = rng.choice(rows) if rows else None
+        recent = rng.choice(rows[-6:]) if rows else None
+        kind = rng.randrange(16)
+        user = {"role": "user", "content": _text(rng)}
+        if kind == 0 and other:  # goes back to an earlier turn
+            return [self._row("user", user, parentUuid=other["uuid"])]
+        if kind == 1 and other:  # repeats a row, perhaps below another parent
+            again = dict(other)
+            if rng.random() < 0.5:
+                again["parentUuid"] = self._row("user")["parentUuid"]
+            return [again]
+        if kind == 2:
+            return [self._row("user", user, parentUuid=None)]
+        if kind == 3:
+            self._named.append(_uuid(rng))
+            return [self._row("user", user, parentUuid=self._named[-1])]
+        if kind == 4:
+            return [self._row("system", None, subtype="compact_boundary", parentUuid=None,
+                              logicalParentUuid=self._row("user")["parentUuid"])]  # fmt: skip
+        if kind == 5:
+            return [self._side(agent=rng.choice((None, "a1", "b2"))) for _ in range(3)]
+        if kind == 6:
+            leaf = other["uuid"] if other and rng.random() < 0.5 else _uuid(rng)
+            self._named.append(leaf)
+            return [{"type": "summary", "summary": _text(rng), "leafUuid": leaf}]
+        if kind == 7:
+            name = rng.choice((("ai-title", "aiTitle"), ("custom-title", "customTitle")))
+            return [{"type": name[0], name[1]: _text(rng), "sessionId": self._session}]
+        if kind == 8:
+            row = self._row("queue-operation", reason="absorbed_mid_turn")
+            return [{**row, "uuid": None, "content": rng.choice(_WORDS)}]
+        if kind == 9:
+            queued = {
+                "type": "queued_command",
+                "prompt": rng.choice(_WORDS),
+                "commandMode": "prompt",
+            }
+            return [self._row("attachment", None, attachment=queued)]
+        if kind == 10 and recent:  # below a recent row, as parallel calls are
+            return [self._row("user", user, parentUuid=recent["uuid"])]
+        if kind == 11:
+            return [self._row("user", user, isMeta=True)]
+        if kind == 12 and other:  # a fragment of an earlier response
+            message = {"role": "assistant", "id": f"msg_{rng.randrange(self._responses + 1)}",
+                       "content": [{"type": "text", "text": _text(rng)}]}  # fmt: skip
+            return [self._row("assistant", message)]
+        if kind == 13:
+            block = {"type": "tool_result", "tool_use_id": "toolu_unknown", "content": "so"}
+            row = self._row("user", {"role": "user", "content": [block]})
+            return [row | {"parentUuid": (recent or row)["uuid"]}]
+        if kind == 14 and rng.random() < 0.2:
+            row = self._row("user", user)
+            del row["uuid"]
+            return [row]
+        return [{"type": "file-history-snapshot", "isSnapshotUpdate": False}]
+
+    def _side(self, agent: str | None) -> dict[str, Any]:
+        sides = [row for row in self._rows if row.get("isSidechain")]
+        parent = self._rng.choice(sides)["uuid"] if sides and self._rng.random() < 0.7 else None
+        row = self._row("user", {"role": "user", "content": _text(self._rng)}, isSidechain=True)
+        row["parentUuid"] = parent or self._rng.choice((None, _uuid(self._rng)))
+        return {**row, "agentId": agent} if agent else row

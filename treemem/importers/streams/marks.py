@@ -1,0 +1,88 @@
+"""Defines places in a log from which it can be read on when it has grown at its end.
+
+A mark stands before a record, and says what the importer has to know of everything before it. From
+there on the log is read again: the last records, which new ones may complete or belong to, and the
+new ones. If a new record belongs to one before the mark, or could, the whole log is read.
+
+Tested in tests/ingest/test_growth.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from array import array
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.records import Record, read_records
+
+
+class ReadWholeError(Exception):
+    """A log cannot be read on from its mark: a new record may belong to one before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place before a record, on a line of its own.
+
+    offset: of the line, in bytes. line: how many lines are before it. state: what the importer has
+    to know of the records before it, as JSON; always small. keys: hashes of the ids of the records
+    between the mark before this one and this one, as key_of gives them.
+    """
+
+    offset: int
+    line: int
+    state: dict[str, Any]
+    keys: array[int] = field(default_factory=lambda: array("q"))
+
+
+class GrowingImporter(Importer):
+    """Reads logs to which their tool only appends, so that only what is new has to be read."""
+
+    def read(self, file: LogFile) -> Iterator[Event]:
+        return (event for event in self.read_on(file) if not isinstance(event, Mark))
+
+    @abstractmethod
+    def read_on(
+        self, file: LogFile, since: Mark | None = None, seen: Container[int] = ()
+    ) -> Iterator[Event | Mark]:
+        """Yields what read() does, and at most one mark, at its place.
+
+        since: the mark from which to read; None to read the whole file. seen: the keys of all marks
+        up to that one. The events are those that read() would yield from there on. Raises
+        ReadWholeError before the first event if they cannot be told.
+        """
+
+
+def key_of(text: str) -> int:
+    """A 64-bit hash of an id, the same in every process.
+
+    Example:
+        >>> key_of("msg_1") == key_of("msg_1"), key_of("msg_1") == key_of("msg_2")
+        (True, False)
+    """
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def marked_records(
+    file: LogFile,
+    parse: Callable[[bytes], object],
+    since: Mark | None = None,
+    ends: array[int] | None = None,
+) -> Iterator[Record | Skipped]:
+    """The records of a file of JSON Lines from a mark on. ends: gets the offset after the line of
+    each of them."""
+    with file.open() as stream:
+        if since is not None:
+            stream.seek(since.offset)
+        items = read_records(stream, parse, lines_before=0 if since is None else since.line)
+        if ends is None:
+            yield from items
+            return
+        for item in items:
+            ends.append(stream.tell())
+            yield item
