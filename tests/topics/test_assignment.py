@@ -16,6 +16,7 @@ from treemem.topic_api import TopicView
 from treemem.topics import assignment, clustering, naming
 from treemem.topics import store as topic_store
 from treemem.tree import builder
+from treemem.worker import collection_jobs
 
 INTERVAL_SECONDS = ROOT_INTERVAL_MS / 1000
 
@@ -47,6 +48,27 @@ def test_three_themes_of_twelve_sessions_become_three_named_topics_that_a_rebuil
     assert {t.id: t.leaf_ids for t in memory.topics.rebuild()} == {
         t.id: t.leaf_ids for t in topics.values()
     }
+    assert_whole(memory)
+
+
+def test_only_the_trees_of_topics_that_have_changed_are_laid_out(
+    memory: Memory, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theme_of = themes.store(memory)
+    topics = by_theme(memory.topics.list(), theme_of)
+    laid_out = []
+    lay_out = collection_jobs.CollectionWork._lay_out
+
+    def noting(self: object, claim: object, scope: str, key: str, *rest: object) -> None:
+        laid_out.append(key)
+        lay_out(self, claim, scope, key, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(collection_jobs.CollectionWork, "_lay_out", noting)
+    clock.advance(INTERVAL_SECONDS)
+    theme = theme_of["chat/00"]
+    memory.append("chat/00", [Message(text=text) for text in themes.THEMES[theme]])
+    memory.work(max_calls=0)
+    assert laid_out == ["", topics[theme].id]
     assert_whole(memory)
 
 

@@ -13,7 +13,7 @@ from treemem.topics import clustering
 from treemem.topics.chapters import LEAVES_MIN
 from treemem.topics.clustering import EarlierTopic
 from treemem.topics.profiles import profile
-from treemem.topics.subjects import Leaf
+from treemem.topics.subjects import Leaf, Rows, Space
 
 UNHURRIED = settings(deadline=None, max_examples=15)
 PHRASES = st.dictionaries(
@@ -93,6 +93,35 @@ def test_each_chat_is_one_topic_and_chats_about_the_same_subject_share_it() -> N
     placing = clustering.place([*boat, *bread, *taxes, *again, *alone], {})
     assert placing.created == ((0, 1, 2, 3, 30, 31), (10, 11, 12, 13), (20, 21, 22, 23))
     assert placing.joined == {}
+
+
+WORDS = st.sampled_from("mast keel rigger varnish crust starter rye flour".split())
+MIXED = st.lists(
+    st.tuples(
+        st.dictionaries(st.lists(WORDS, min_size=1, max_size=3).map(" ".join), st.integers(1, 5)),
+        st.integers(0, 9), st.sampled_from([None, "p", "q"]), st.integers(0, 3),
+    ),
+    min_size=1, max_size=40,
+)  # fmt: skip
+
+
+@UNHURRIED
+@given(MIXED)
+def test_only_topics_that_cannot_be_near_are_passed_over(
+    drawn: list[tuple[dict[str, int], int, str | None, int]],
+) -> None:
+    leaves = [Leaf(at, phrases, f"chat/{source}", home)
+              for at, (phrases, source, home, _) in enumerate(drawn)]  # fmt: skip
+    topics: dict[str, list[int]] = {}
+    for at, (_, _, _, topic) in enumerate(drawn):
+        topics.setdefault(f"t{topic}", []).append(at)
+    space = Space(leaves, {})
+    chapters = [(leaf.seq,) for leaf in leaves]
+    homes = clustering._Homes(space, topics, chapters)
+    every = Rows([space.centre(members) for members in topics.values()])
+    for chapter in chapters:
+        subject = space.subject(chapter)
+        assert homes._near(subject) == every.near(subject, clustering.LINK_MIN)
 
 
 def test_the_topics_are_the_same_in_every_order_of_arrival() -> None:

@@ -213,7 +213,6 @@ def subjects(texts: Iterable[str], without: Iterable[str] = ()) -> dict[str, int
     return {_spelled(spellings[phrase]): found.texts[phrase] for phrase in chosen}
 
 
-@functools.lru_cache(maxsize=100_000)
 def name_of(spelling: str) -> str:
     """The name of a phrase that is spelled so; see PhraseCounts.
 
@@ -221,8 +220,11 @@ def name_of(spelling: str) -> str:
         >>> name_of("Budget Trackers")
         'budget tracker'
     """
-    words = spelling.lower().split(" ")
-    return " ".join([*words[:-1], singular(words[-1])])
+    lower = spelling.lower()
+    if not lower.endswith("s"):
+        return lower
+    before, blank, last = lower.rpartition(" ")
+    return before + blank + singular(last)
 
 
 # -- choice -----------------------------------------------------------------------------

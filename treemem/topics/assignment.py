@@ -20,7 +20,7 @@ from treemem.topics import profiles as leaf_profiles
 from treemem.topics import store as topic_store
 from treemem.topics.clustering import EarlierTopic
 from treemem.topics.store import LeafRow, Topic
-from treemem.topics.subjects import Leaf
+from treemem.topics.subjects import Leaf, said_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,20 +70,22 @@ def read_batch(database: Database) -> bool:
 # -- placing ---------------------------------------------------------------------------
 
 
-def place(database: Database) -> None:
-    """Assigns the leaves that are in no topic yet to existing or new topics."""
+def place(database: Database) -> TopicNamer:
+    """Assigns the leaves that are in no topic yet to existing or new topics. Returns what names
+    topics after what was read for it."""
     while True:
         with database.transaction():
-            _replace_lost_tails(database, _state(database))
-            before = _state(database)
+            before = _without_lost_tails(database)
+            version = _version(database)
         leaves = _leaves(database, before)
+        said = said_by(leaves)
         # A tail that is newer than the last reading has its predecessor's topics but no profile.
         read = {leaf.seq for leaf in leaves}
         members = {topic.id: [seq for seq in topic.leaves if seq in read]
                    for topic in before.topics}  # fmt: skip
-        placing = clustering.place(leaves, members, _vectors(database, leaves))
+        placing = clustering.place(leaves, members, _vectors(database, leaves), said)
         with database.transaction():
-            if _state(database) != before:
+            if _version(database) != version and _state(database) != before:
                 continue
             for topic in before.topics:
                 joining = [seq for seq, names in placing.joined.items() if topic.id in names]
@@ -91,7 +93,7 @@ def place(database: Database) -> None:
                 _follow_chats(database, before, topic, joining)
             for leaf_seqs in placing.created:
                 _create(database, before, leaf_seqs)
-            return
+            return TopicNamer(database, naming.Memory(leaves, said))
 
 
 def rebuild(database: Database, written: Callable[[], None]) -> None:
@@ -99,8 +101,7 @@ def rebuild(database: Database, written: Callable[[], None]) -> None:
     user pinned, named or merged stay. written: called in the transaction that stores them."""
     while True:
         with database.transaction():
-            _replace_lost_tails(database, _state(database))
-            before = _state(database)
+            before = _without_lost_tails(database)
         earlier = {
             topic.id: EarlierTopic(topic.leaves, topic.pinned, topic.named, bool(topic.aliases))
             for topic in before.topics
@@ -163,6 +164,22 @@ def _create(database: Database, before: State, members: tuple[int, ...]) -> None
     topic_store.add(database, topic_id, members)
 
 
+_VERSION = "SELECT total_changes()"
+_VERSION_ELSEWHERE = "PRAGMA data_version"
+
+
+def _version(database: Database) -> tuple[int, int]:
+    """Changes with every row that this connection, or any other, has written."""
+    return int(database.value(_VERSION)), int(database.value(_VERSION_ELSEWHERE))
+
+
+def _without_lost_tails(database: Database) -> State:
+    """The state after lost tails have been replaced."""
+    before, version = _state(database), _version(database)
+    _replace_lost_tails(database, before)
+    return before if _version(database) == version else _state(database)
+
+
 def _replace_lost_tails(database: Database, before: State) -> None:
     """Replaces each lost tail in its topics by the leaf that has most of its messages, and removes
     topics without leaves unless the user named or pinned them."""
@@ -178,7 +195,7 @@ def _replace_lost_tails(database: Database, before: State) -> None:
                     merging.follow(database, topic.id, [(heir, lost)])
                     places[heir] += 1
         topic_store.remove_leaf(database, lost)
-    for topic in topic_store.topics(database):
+    for topic in topic_store.topics(database) if before.lost() else before.topics:
         if not topic.leaves and not (topic.named or topic.pinned):
             topic_store.remove(database, topic.id)
 
@@ -187,17 +204,15 @@ def _replace_lost_tails(database: Database, before: State) -> None:
 
 
 class TopicNamer:
-    """Names topics. What the leaves of each source say is read once, for the first name."""
+    """Names topics. memory: what the leaves of each source say."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, memory: naming.Memory) -> None:
         self._database = database
-        self._read: naming.Memory | None = None
+        self._memory = memory
 
     def name(self, topic_id: str) -> None:
         """Names a topic after what its leaves are about, in the caller's transaction; a name of the
         user stays."""
-        if self._read is None:
-            self._read = naming.Memory(_leaves(self._database, _state(self._database)))
         members = topic_store.members(self._database, topic_id)
-        name = self._read.name(members)
+        name = self._memory.name(members)
         topic_store.set_name(self._database, topic_id, name or topic_id, by_user=False)

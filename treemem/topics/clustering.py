@@ -7,12 +7,22 @@ leaves of a chat stay together and a chance resemblance of two leaves links no c
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from treemem.topics.chapters import LEAVES_MIN, divide
-from treemem.topics.subjects import Leaf, Rows, Space, Subject, centre_of, similarity
+from treemem.topics.subjects import (
+    Leaf,
+    Rows,
+    Space,
+    Subject,
+    centre_of,
+    may_agree,
+    similarity,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,25 +57,29 @@ def place(
     leaves: Sequence[Leaf],
     topics: Mapping[str, Sequence[int]],
     vectors: Mapping[int, Floats] | None = None,
+    said: Mapping[str, AbstractSet[str]] | None = None,
 ) -> Placing:
     """Assigns the leaves that are in no topic yet.
 
     leaves: all leaves, in order. topics: the row numbers of their leaves, by id. vectors: of
-    leaves, by row number. A chapter with such leaves joins the topic that has its other leaves,
-    or else up to TOPICS_OF_A_LEAF topics that it is near. Chapters near none make a new topic
-    where at least LEAVES_MIN leaves belong together, and wait otherwise. Leaves that are in a
-    topic stay there.
+    leaves, by row number. said: as for Space. A chapter with such leaves joins the topic that has
+    its other leaves, or else up to TOPICS_OF_A_LEAF topics that it is near. Chapters near none make
+    a new topic where at least LEAVES_MIN leaves belong together, and wait otherwise. Leaves that
+    are in a topic stay there.
     """
-    space = Space(leaves, vectors or {})
+    space = Space(leaves, vectors or {}, said)
     placed = {seq for members in topics.values() for seq in members}
-    homes = _Homes(space, topics)
     joined: dict[int, tuple[str, ...]] = {}
     left: list[Chapter] = []
     growing = {leaf.source for leaf in leaves if leaf.seq not in placed}
-    for chapter, is_only in _chapters(space, [x.seq for x in leaves if x.source in growing]):
+    chapters = [
+        (chapter, is_only)
+        for chapter, is_only in _chapters(space, [x.seq for x in leaves if x.source in growing])
+        if not placed.issuperset(chapter)
+    ]
+    homes = _Homes(space, topics, [chapter for chapter, _ in chapters])
+    for chapter, is_only in chapters:
         waiting = [seq for seq in chapter if seq not in placed]
-        if not waiting:
-            continue
         if names := homes.of(chapter, is_only):
             joined |= dict.fromkeys(waiting, names)
         else:
@@ -80,13 +94,16 @@ def place(
 
 
 class _Homes:
-    """Finds the topics that chapters belong to."""
+    """Finds the topics that chapters belong to. chapters: those that may be asked for."""
 
-    def __init__(self, space: Space, topics: Mapping[str, Sequence[int]]) -> None:
+    def __init__(
+        self, space: Space, topics: Mapping[str, Sequence[int]], chapters: Iterable[Chapter]
+    ) -> None:
         self._space = space
+        self._subjects = {chapter: space.subject(chapter) for chapter in chapters}
         self._topics = {name: frozenset(members) for name, members in topics.items() if members}
         self._names = list(self._topics)
-        self._centres = Rows([space.centre(self._topics[name]) for name in self._names])
+        self._centres: dict[int, Subject] = {}
         self._having: dict[int, list[str]] = {}
         for name, members in self._topics.items():
             for seq in members:
@@ -102,14 +119,54 @@ class _Homes:
         is_only: whether its source has no other chapter.
         """
         own = {name for seq in chapter for name in self.having(seq)}
-        subject = self._space.subject(chapter)
+        subject = self._subjects[chapter]
         if own:
             kept = [(-shares[0], -shares[1], name) for name in own
                     if (shares := self._kept(name, chapter, subject, is_only))]  # fmt: skip
             return tuple(name for *_, name in sorted(kept)[:1])
-        near = self._centres.near(subject, LINK_MIN)[:TOPICS_OF_A_LEAF]
+        near = self._near(subject)[:TOPICS_OF_A_LEAF]
         least = SECOND_SHARE * near[0][0] if near else 0.0
         return tuple(self._names[at] for value, at in near if value >= least)
+
+    def _near(self, subject: Subject) -> list[tuple[float, int]]:
+        """The numbers of the topics that are near, and how near, the nearest first. Without
+        vectors, only topics that can be near are looked at."""
+        if subject.vector is not None:
+            return self._rows.near(subject, LINK_MIN)
+        sharing: dict[int, list[str]] = {}
+        for phrase in subject.phrases:
+            for at in self._saying.get(phrase, ()):
+                sharing.setdefault(at, []).append(phrase)
+        found = [
+            (similarity(subject, self._centre(at)), at)
+            for at, shared in sharing.items()
+            if may_agree(subject, shared, LINK_MIN)
+        ]
+        return sorted((pair for pair in found if pair[0] >= LINK_MIN), key=lambda p: (-p[0], p[1]))
+
+    def _centre(self, at: int) -> Subject:
+        if at not in self._centres:
+            self._centres[at] = self._space.centre(self._topics[self._names[at]])
+        return self._centres[at]
+
+    @functools.cached_property
+    def _rows(self) -> Rows:
+        return Rows([self._centre(at) for at in range(len(self._names))])
+
+    @functools.cached_property
+    def _saying(self) -> dict[str, set[int]]:
+        """The numbers of the topics with a source that says a phrase, for those of the chapters."""
+        asked = {phrase for subject in self._subjects.values() for phrase in subject.phrases}
+        topics_of: dict[str, set[int]] = {}
+        for at, name in enumerate(self._names):
+            for seq in self._topics[name]:
+                if seq in self._space.leaves:
+                    topics_of.setdefault(self._space.leaves[seq].source, set()).add(at)
+        saying: dict[str, set[int]] = {}
+        for source, topics in topics_of.items():
+            for phrase in asked & self._space.said[source]:
+                saying.setdefault(phrase, set()).update(topics)
+        return saying
 
     def _kept(
         self, name: str, chapter: Chapter, subject: Subject, is_only: bool
@@ -223,7 +280,7 @@ def _join(
     fixed: Mapping[str, Sequence[int]],
 ) -> None:
     """Adds to each topic of whole the chapters that are near it and in too few topics."""
-    homes = _Homes(space, {**whole, **fixed})
+    homes = _Homes(space, {**whole, **fixed}, parts)
     for part in parts:
         alone = [seq for seq in part if not homes.having(seq)]
         for name in homes.of(part, is_only=False) if alone else ():

@@ -91,14 +91,24 @@ def leaves(database: Database, producer: int) -> dict[int, LeafRow]:
 
 
 # Profiles of earlier versions begin otherwise, and are read again.
+_UNREAD = """
+SELECT n.seq FROM node n
+WHERE n.level = 0
+  AND (EXISTS (SELECT 1 FROM tree_node tn JOIN tree t ON t.seq = tn.tree_seq
+               WHERE tn.node_seq = n.seq AND t.scope = 'source')
+    OR EXISTS (SELECT 1 FROM tree t WHERE t.tail_seq = n.seq AND t.scope = 'source'))
+  AND EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = ?)
+  AND NOT EXISTS (SELECT 1 FROM leaf_profile p
+                  WHERE p.node_seq = n.seq AND substr(p.terms, 1, length(?)) = ?)
+ORDER BY n.started_at_ms, n.seq
+"""
 _PROFILED = "SELECT node_seq FROM leaf_profile WHERE substr(terms, 1, length(?)) = ?"
 _BEGINNING = '{"phrases":'
 
 
 def unread_leaves(database: Database, producer: int) -> list[int]:
     """The leaves that have no profile yet, in time order. producer: as for leaves."""
-    read = {seq for (seq,) in database.rows(_PROFILED, (_BEGINNING, _BEGINNING))}
-    return [seq for seq in leaves(database, producer) if seq not in read]
+    return [seq for (seq,) in database.rows(_UNREAD, (producer, _BEGINNING, _BEGINNING))]
 
 
 _SUCCESSORS = """
@@ -150,6 +160,21 @@ def topics(database: Database) -> list[Topic]:
               tuple(members.get(seq, ())), tuple(aliases.get(seq, ())))
         for seq, topic_id, name, named, pinned in database.rows(_TOPICS)
     ]  # fmt: skip
+
+
+_MEMBER_IDS = """
+SELECT t.id, n.id FROM topic t
+LEFT JOIN topic_leaf tl ON tl.topic_seq = t.seq LEFT JOIN node n ON n.seq = tl.node_seq
+ORDER BY t.seq, n.started_at_ms, n.seq
+"""
+
+
+def member_ids(database: Database) -> dict[str, list[str]]:
+    """The ids of the leaves of each topic, in time order."""
+    members: dict[str, list[str]] = {}
+    for topic_id, leaf_id in database.rows(_MEMBER_IDS):
+        members.setdefault(topic_id, []).extend([] if leaf_id is None else [leaf_id])
+    return members
 
 
 _TOPIC = "SELECT seq, id, name, named, pinned FROM topic WHERE id = ?"

@@ -10,9 +10,11 @@ Tested in tests/topics/test_clustering.py.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from treemem.text.phrases import FAINT_WEIGHT, name_of
@@ -44,6 +46,8 @@ _FAINT = FAINT_NOUNS | MEANS
 # counts as 0.
 COSINE_MIN = 0.35
 DECIMALS = 4
+# Decimals of weights that are compared.
+ROUNDED = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +75,29 @@ class Subject:
     homes: frozenset[str]
 
 
-class Space:
-    """All leaves, and the weights of phrases among them. vectors: of leaves, by row number."""
+def said_by(leaves: Iterable[Leaf]) -> dict[str, set[str]]:
+    """The names of the phrases that each source says."""
+    said: dict[str, set[str]] = {}
+    for leaf in leaves:
+        said.setdefault(leaf.source, set()).update(map(name_of, leaf.phrases))
+    return said
 
-    def __init__(self, leaves: Sequence[Leaf], vectors: Mapping[int, Floats]) -> None:
+
+class Space:
+    """All leaves, and the weights of phrases among them. vectors: of leaves, by row number. said:
+    said_by of the leaves, if it is known. Only what is asked for is computed."""
+
+    def __init__(
+        self,
+        leaves: Sequence[Leaf],
+        vectors: Mapping[int, Floats],
+        said: Mapping[str, AbstractSet[str]] | None = None,
+    ) -> None:
         self.leaves = {leaf.seq: leaf for leaf in leaves}
         self._order = {leaf.seq: at for at, leaf in enumerate(leaves)}
-        self._counts = {leaf.seq: _counts(leaf.phrases) for leaf in leaves}
         self._vectors = _centred({seq: vectors[seq] for seq in self._order if seq in vectors})
-        said: dict[str, set[str]] = {}
-        for leaf in leaves:
-            said.setdefault(leaf.source, set()).update(self._counts[leaf.seq])
-        sources = Counter(phrase for phrases in said.values() for phrase in phrases)
-        self._weight = {p: _rarity(p, count, len(said)) for p, count in sources.items()}
+        self.said = said_by(leaves) if said is None else said
+        self._weights = _Weights(self.said)
 
     def ordered(self, seqs: Iterable[int]) -> list[int]:
         """The leaves in their original order."""
@@ -95,15 +109,17 @@ class Space:
 
     def subject(self, seqs: Iterable[int]) -> Subject:
         """What leaves of one source are about."""
-        counts: Counter[str] = Counter()
+        counts: defaultdict[str, int] = defaultdict(int)
         known: list[Floats] = []
         homes = set()
         for seq in seqs:
-            counts.update(self._counts[seq])
+            for spelling, number in self.leaves[seq].phrases.items():
+                counts[name_of(spelling)] += number
             homes.add(self.leaves[seq].home)
             if seq in self._vectors:
                 known.append(self._vectors[seq])
-        weights = {p: math.sqrt(number) * self._weight[p] for p, number in counts.items()}
+        rarity = self._weights
+        weights = {p: math.sqrt(number) * rarity[p] for p, number in counts.items()}
         return Subject(_main(weights), _mean(known), frozenset(home for home in homes if home))
 
     def centre(self, seqs: Iterable[int]) -> Subject:
@@ -130,6 +146,16 @@ def similarity(one: Subject, other: Subject) -> float:
     """How much two subjects agree, from 0 to 1; more within a project."""
     agree = agreement(one, other)
     return min(1.0, round(SAME_HOME_FACTOR * agree, DECIMALS)) if one.homes & other.homes else agree
+
+
+def may_agree(one: Subject, shared: Iterable[str], least: float) -> bool:
+    """Whether a subject without a vector may have at least this similarity to one that has no other
+    phrases in common with it. The weights of the other are part of a unit vector, so what they add
+    up to is at most the length of this part of the first."""
+    if len({word for phrase in shared for word in phrase.split(" ")}) < WORDS_MIN:
+        return False
+    length = math.sqrt(sum(one.phrases[phrase] ** 2 for phrase in shared))
+    return bool(SAME_HOME_FACTOR * length >= least - 10**-DECIMALS)
 
 
 def agreement(one: Subject, other: Subject) -> float:
@@ -183,6 +209,18 @@ class Rows:
         return sorted((pair for pair in found if pair[0] >= least), key=lambda p: (-p[0], p[1]))
 
 
+class _Weights(dict[str, float]):
+    """The weights of the phrases of these sources, each computed when it is first asked for."""
+
+    def __init__(self, said: Mapping[str, AbstractSet[str]]) -> None:
+        self._counts = Counter(chain.from_iterable(said.values()))
+        self._number = len(said)
+
+    def __missing__(self, phrase: str) -> float:
+        weight = self[phrase] = _rarity(phrase, self._counts[phrase], self._number)
+        return weight
+
+
 def _rarity(phrase: str, count: int, sources: int) -> float:
     """The weight of a phrase that this many of the sources contain."""
     faint = FAINT_WEIGHT if _FAINT.issuperset(phrase.split(" ")) else 1.0
@@ -193,18 +231,17 @@ def _rarity(phrase: str, count: int, sources: int) -> float:
     )
 
 
-def _counts(phrases: Mapping[str, int]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for spelling, number in phrases.items():
-        counts[name_of(spelling)] += number
-    return counts
-
-
 def _main(weights: Mapping[str, float]) -> dict[str, float]:
     """The heaviest phrases, as a unit vector."""
-    ranked = sorted(weights.items(), key=lambda item: (-round(item[1], 9), item[0]))
-    kept = ranked[:SUBJECT_PHRASES]
-    length = math.sqrt(sum(weight * weight for _, weight in kept))
+    kept = list(weights.items())
+    if len(kept) > SUBJECT_PHRASES:
+        least = sorted(weights.values(), reverse=True)[SUBJECT_PHRASES - 1] - 10**-ROUNDED
+        kept = [item for item in kept if item[1] >= least]
+        # Of phrases that weigh the same, the first ones are kept.
+        if len(kept) > SUBJECT_PHRASES:
+            kept.sort(key=lambda item: (-round(item[1], ROUNDED), item[0]))
+            del kept[SUBJECT_PHRASES:]
+    length = math.sqrt(sum([weight * weight for _, weight in kept]))
     return {phrase: weight / length for phrase, weight in kept} if length else {}
 
 

@@ -5,7 +5,7 @@ Works for trees of any scope, in the caller's transaction. Makes no summaries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from treemem import ids
@@ -358,9 +358,11 @@ def lay_out(
     """
     members, seqs = _members(database, member_seqs)
     groups = layout.layers(members, shape.fanout)
+    seqs |= _stored(database, groups)
     for group in groups:
-        child_seqs = [seqs[child_id] for child_id in group.child_ids]
-        seqs[group.id] = _put_group(database, child_seqs, group.level, provisional=True)
+        if group.id not in seqs:
+            child_seqs = [seqs[child_id] for child_id in group.child_ids]
+            seqs[group.id] = _put_group(database, child_seqs, group.level, provisional=True)
     root_seq = seqs[groups[-1].id] if groups else next(iter(member_seqs), None)
     if root_seq != tree.root_seq:
         database.execute(_SET_ROOT, (root_seq, None, tree.seq))
@@ -380,22 +382,26 @@ def affordable(
     """The number of leading members to lay out so that at most groups_max new groups are needed on
     the lowest level. The levels above need a fraction of that."""
     members, _ = _members(database, member_seqs)
-    new = 0
-    for start in range(0, len(members) - shape.fanout + 1, shape.fanout):
-        (group,) = layout.layers(members[start : start + shape.fanout], shape.fanout)
-        new += database.row(_NODE_FIND, (group.id,)) is None
-        if new > groups_max:
-            return start
-    return len(members)
+    starts = range(0, len(members) - shape.fanout + 1, shape.fanout)
+    groups = [
+        group for start in starts
+        for group in layout.layers(members[start : start + shape.fanout], shape.fanout)
+    ]  # fmt: skip
+    stored = _stored(database, groups)
+    new = [start for start, group in zip(starts, groups, strict=True) if group.id not in stored]
+    return new[groups_max] if len(new) > groups_max else len(members)
+
+
+def _stored(database: Database, groups: Iterable[layout.Group]) -> dict[str, int]:
+    """Those of these groups that are stored, with their seqs."""
+    sql = "SELECT n.id, n.seq FROM json_each(?) j JOIN node n ON n.id = j.value"
+    return dict(database.rows(sql, (json_list(group.id for group in groups),)))
 
 
 def root_id_over(database: Database, member_seqs: Sequence[int], shape: TreeShape) -> str | None:
     """The id that the root of a tree over these members has; None without members."""
     members, _ = _members(database, member_seqs)
-    groups = layout.layers(members, shape.fanout)
-    if groups:
-        return groups[-1].id
-    return members[0][0] if members else None
+    return layout.root_id(members, shape.fanout)
 
 
 def _members(

@@ -113,3 +113,11 @@ def layers(members: Sequence[tuple[str, int]], fanout: int) -> tuple[Group, ...]
     if len(top) > 1:
         group(top)
     return tuple(groups)
+
+
+def root_id(members: Sequence[tuple[str, int]], fanout: int) -> str | None:
+    """The id of the root of a tree over these members, as for layers; None without members."""
+    groups = layers(members, fanout)
+    if groups:
+        return groups[-1].id
+    return members[0][0] if members else None

@@ -1,7 +1,7 @@
 """Runs the jobs that lay out the trees above the sources: the global tree and the topics' trees.
 
-Each layout starts from all members, at most once per ROOT_INTERVAL_MS, so its cost does not depend
-on how often the sources grow. Unchanged groups keep their summaries.
+A tree is laid out from all its members, if they have changed, at most once per ROOT_INTERVAL_MS, so
+the cost does not depend on how often the sources grow. Unchanged groups keep their summaries.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from treemem.config import ROOT_INTERVAL_MS
 from treemem.errors import LeaseLostError
 from treemem.queue import jobs
 from treemem.queue.jobs import Claim
-from treemem.store.database import Database
+from treemem.store.database import Database, json_list
 from treemem.summarize import extractive_views
 from treemem.times import Clock
 from treemem.topics import assignment
 from treemem.topics import store as topic_store
-from treemem.tree import builder
+from treemem.tree import builder, layout
 from treemem.types import TreeShape
 
 KINDS = ("global", "topics")
@@ -82,11 +82,13 @@ class CollectionWork:
     def _lay_out_topics(self, claim: Claim) -> None:
         while assignment.read_batch(self._database):
             self._renew(claim)
-        assignment.place(self._database)
-        namer = assignment.TopicNamer(self._database)
+        namer = assignment.place(self._database)
+        self._renew(claim)
+        covering = _covering(self._database, self._shape)
         for topic in topic_store.topics(self._database):
-            self._renew(claim)
-            self._lay_out(claim, "topic", topic.id, topic_store.members, namer.name)
+            if topic.id not in covering:
+                self._renew(claim)
+                self._lay_out(claim, "topic", topic.id, topic_store.members, namer.name)
             # A rebuild and a scrub clear names even where the leaves stay.
             if topic.name is None:
                 with self._database.transaction():
@@ -117,7 +119,8 @@ class CollectionWork:
         """Lays the tree out over these members. Returns whether its root has changed."""
         before = builder.ensure_tree(self._database, scope, key)
         producer = extractive_views.ensure_producer(self._database)
-        for node_seq in builder.lay_out(self._database, before, member_seqs, self._shape):
+        groups = builder.lay_out(self._database, before, member_seqs, self._shape)
+        for node_seq in _unsummarized(self._database, groups, producer):
             extractive_views.put(self._database, node_seq, producer, self._clock())
         after = builder.ensure_tree(self._database, scope, key)
         if after.root_seq is not None:
@@ -131,6 +134,39 @@ class CollectionWork:
         """Renews the lease of an unfinished job. Raises LeaseLostError if it was lost."""
         if not jobs.renew(self._database, claim, self._clock()):
             raise LeaseLostError(f"Job {claim.seq} ({claim.kind}) was given to another worker.")
+
+
+_UNSUMMARIZED = """
+SELECT value FROM json_each(?) j WHERE NOT EXISTS (
+  SELECT 1 FROM summary s WHERE s.node_seq = j.value AND s.producer_seq = ?)
+ORDER BY j.key
+"""
+
+
+def _unsummarized(database: Database, node_seqs: Sequence[int], producer: int) -> list[int]:
+    """Those of these nodes that have no summary of this producer, in the given order."""
+    return [seq for (seq,) in database.rows(_UNSUMMARIZED, (json_list(node_seqs), producer))]
+
+
+_TOPIC_ROOTS = """
+SELECT t.key, n.id FROM tree t JOIN node n ON n.seq = t.root_seq
+WHERE t.scope = 'topic' AND EXISTS (
+  SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = ?)
+"""
+
+
+def _covering(database: Database, shape: TreeShape) -> set[str]:
+    """The topics whose trees cover their members, with the summaries of this version. A root is
+    summarized last, so its summary stands for all below it."""
+    with database.transaction():
+        producer = extractive_views.ensure_producer(database)
+        roots_now: dict[str, str] = dict(database.rows(_TOPIC_ROOTS, (producer,)))
+        members = topic_store.member_ids(database)
+    return {
+        topic_id
+        for topic_id, leaf_ids in members.items()
+        if layout.root_id([(one, 0) for one in leaf_ids], shape.fanout) == roots_now.get(topic_id)
+    }
 
 
 # -- checking --------------------------------------------------------------------------
