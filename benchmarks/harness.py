@@ -91,7 +91,7 @@ def child(module: str, *words: object) -> dict[str, Any]:
     """Runs a module in a process of its own; returns the JSON object that it prints.
 
     tree_peak_bytes is added: the most memory that it and its processes were seen to hold at once,
-    0 where that is unknown. Pages that they share count for each of them.
+    0 where that is unknown.
     """
     command = [sys.executable, "-m", module, *map(str, words)]
     peak = 0
@@ -142,18 +142,24 @@ def peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _maxrss_bytes()
 
 
-def resident_bytes(pid: int | str = "self") -> int:
-    """The memory that a process holds now; 0 where it is unknown, or if it has ended."""
-    return 1024 * (_proc("status", "VmRSS", pid) or 0)
+def resident_bytes() -> int:
+    """The memory that this process holds now; 0 where it is unknown."""
+    return 1024 * (_proc("status", "VmRSS") or 0)
 
 
 def _tree_bytes(pid: int) -> int:
-    """The memory that a process and all that it has started hold now; 0 where it is unknown."""
-    total = resident_bytes(pid)
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):  # it has ended
-            total += sum(_tree_bytes(int(child)) for child in path.read_text().split())
-    return total
+    """The memory that a process and all that it has started hold now; 0 where it is unknown.
+
+    Pages of files count once, for the process with most of them: they are those of the interpreter
+    and its libraries, which all share.
+    """
+    pids = [str(pid)]
+    for running in pids:
+        for path in Path(f"/proc/{running}/task").glob("*/children"):
+            with contextlib.suppress(OSError):  # it has ended
+                pids += path.read_text().split()
+    own = sum(_proc("status", "RssAnon", running) or 0 for running in pids)
+    return 1024 * (own + max(_proc("status", "RssFile", running) or 0 for running in pids))
 
 
 def bare_peak_bytes() -> int:
@@ -200,7 +206,7 @@ def _maxrss_bytes() -> int:
     return 1 if sys.platform == "darwin" else 1024
 
 
-def _proc(name: str, key: str, pid: int | str = "self") -> int | None:
+def _proc(name: str, key: str, pid: str = "self") -> int | None:
     try:
         return _field(Path(f"/proc/{pid}/{name}").read_text(), key)
     except OSError:

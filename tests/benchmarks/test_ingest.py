@@ -78,8 +78,8 @@ def test_the_memory_of_a_process_is_that_of_all_that_it_started() -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
-        whole, own = harness._tree_bytes(process.pid), harness.resident_bytes(process.pid)
+        whole = harness._tree_bytes(process.pid)
         process.communicate(b"\n")
-    assert 0 < own < 60_000_000
-    assert whole > own + 80_000_000
+    # Two interpreters take some 20 MB beside what one of them holds.
+    assert 85_000_000 < whole < 130_000_000
     assert harness._tree_bytes(process.pid) == 0
