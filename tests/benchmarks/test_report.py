@@ -235,6 +235,8 @@ def test_the_page_and_its_chart_are_made_of_the_figures_in_the_repository() -> N
     text = report.PAGE.read_text("utf-8")
     assert page.filled(text, parts) == text, "Run: make bench"
     assert page.drawn(parts) == report.CHART.read_text("utf-8"), "Run: make bench"
+    assert f"({report.CHART.relative_to(report.ROOT)})" in (report.ROOT / "README.md").read_text()
+    assert f"({report.CHART.relative_to(report.PAGE.parent)})" in text
 
 
 def test_a_search_is_summarized_by_its_median_and_its_slow_end() -> None:
