@@ -111,3 +111,16 @@ def test_a_file_that_is_gone_is_forgotten() -> None:
     assert not files.knows(LOG)
     files.read(LOG, state(10), began=0.2, ended=1.0)  # it went while it was read
     assert files.next_due() is None
+
+
+def test_what_was_there_before_the_watch_is_read_after_what_changes() -> None:
+    files = WatchedFiles()
+    for number, name in enumerate("ba"):
+        files.notice(Path(name), Signature(1, number, 1), number / 10, is_old=True)
+    files.notice(Path("c"), Signature(1, 1, 1), 5.0)
+    assert files.due(9.0) == [Path("c"), Path("b"), Path("a")]
+    files.notice(Path("a"), Signature(2, 2, 1), 9.0)
+    assert files.due(19.0) == [Path("a"), Path("c"), Path("b")]
+    assert files.has_old()
+    files.read(Path("b"), Signature(1, 0, 1), 20.0, 21.0)
+    assert not files.has_old()

@@ -29,6 +29,7 @@ from treemem.packages import extra_command
 from treemem.store.database import Database
 from treemem.summarize.prompts import RETELL_SYSTEM
 from treemem.types import Scope
+from treemem.watch import follower as watch_follower
 from treemem.watch.follower import Follower, Target, WatchEvent, Work
 
 
@@ -367,3 +368,20 @@ def test_after_the_first_pass_the_tree_over_everything_contains_all_sources(
     roots = {view.root_id for view in memory.sources()}
     assert len(roots) == 3
     assert roots < {node.id for node in memory.tree(Scope.everything()).nodes()}
+
+
+def test_the_first_pass_reads_the_newest_first_and_says_when_it_is_over(
+    memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch_follower, "FILES_ANNOUNCED", 3)
+    monkeypatch.setattr(watch_follower, "TURN_SECONDS", 0.0)
+    for day, name in enumerate(("b", "c", "a", "d"), start=1):
+        append(logs / f"{name}.jsonl", line(f"Pickup {name} is late."))
+        os.utime(logs / f"{name}.jsonl", (day * 86_400, day * 86_400))
+    events: list[WatchEvent] = []
+    Follower(memory, [Target.of(logs)], events.append).run(once=True)
+    read = [event.path.stem for event in events if event.kind == "read" and event.path]
+    assert read == ["d", "a", "c", "b"]
+    notes = [event.text for event in events if event.kind == "note"]
+    assert notes[0] == "Looking at 4 files, the newest sessions first."
+    assert notes[-1] == "All of them are stored."

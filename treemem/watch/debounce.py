@@ -34,13 +34,15 @@ class Signature(NamedTuple):
 class _File:
     """seen: the latest signature. first_at, last_at: the seconds of the first and the last change
     since it was read; first_at is None if there is none. not_before: when it may be read again.
-    failures: how many readings in a row have failed."""
+    failures: how many readings in a row have failed. is_old: whether it has not changed since the
+    watch began."""
 
     seen: Signature | None = None
     first_at: float | None = None
     last_at: float = 0.0
     not_before: float = 0.0
     failures: int = 0
+    is_old: bool = False
 
 
 class WatchedFiles:
@@ -59,10 +61,11 @@ class WatchedFiles:
         self._changed: set[Path] = set()
 
     def notice(
-        self, path: Path, signature: Signature | None, now: float, *, force: bool = False
-    ) -> None:
+        self, path: Path, signature: Signature | None, now: float, *, force: bool = False,
+        is_old: bool = False,
+    ) -> None:  # fmt: skip
         """Records a file's signature; None if it is gone. force: True if a file that it depends
-        on has changed."""
+        on has changed. is_old: True for what was there when the watch began."""
         if signature is None:
             self._files.pop(path, None)
             self._changed.discard(path)
@@ -70,7 +73,7 @@ class WatchedFiles:
         file = self._files.setdefault(path, _File())
         if signature == file.seen and not force:
             return
-        file.seen = signature
+        file.seen, file.is_old = signature, is_old
         file.first_at = now if file.first_at is None else file.first_at
         file.last_at = now
         self._changed.add(path)
@@ -80,9 +83,18 @@ class WatchedFiles:
         return path in self._files
 
     def due(self, now: float) -> list[Path]:
-        """The files to read now, the one that has waited longest first."""
+        """The files to read now, the one that has waited longest first; those that were there when
+        the watch began after those that have changed since."""
         paths = [path for path in self._changed if self._due_at(path) <= now]
-        return sorted(paths, key=lambda path: (self._files[path].first_at or 0.0, path))
+        return sorted(paths, key=self._turn)
+
+    def _turn(self, path: Path) -> tuple[bool, float, Path]:
+        file = self._files[path]
+        return file.is_old, file.first_at or 0.0, path
+
+    def has_old(self) -> bool:
+        """Whether a file that was there when the watch began is still to be read."""
+        return any(self._files[path].is_old for path in self._changed)
 
     def next_due(self) -> float | None:
         """When the next file is due; None if no file has changed."""

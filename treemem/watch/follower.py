@@ -27,6 +27,7 @@ from treemem.errors import (
 from treemem.importers.common.base import Importer, LogFile
 from treemem.importers.common.own import ReadLog, importer_of
 from treemem.ingest.discovery import Place
+from treemem.ingest.order import newest_first
 from treemem.ingest.walk import IGNORED_FOLDERS, find_files, is_folder, may_be_file
 from treemem.memory import Memory
 from treemem.reports import CUT_AT_END, FileReport, IngestReport, WorkReport, passed_over
@@ -39,6 +40,12 @@ from treemem.watch.fs_events import POLL_SECONDS, Changes
 POLL_SHARE_MAX = 0.05
 # The pause between two scans while the system reports changes.
 RESCAN_SECONDS = 30.0
+# While a large tree is read for the first time, what changes is read after this long at most, and
+# the trees above the sources are laid out, if they are due, after this long.
+TURN_SECONDS = 1.0
+LAYOUT_SECONDS = 60.0
+# A start with more files says how many they are, and when all are read.
+FILES_ANNOUNCED = 100
 # Model work starts after this long without a change.
 IDLE_SECONDS = 60.0
 # The pause between two runs of model work.
@@ -156,8 +163,10 @@ class Follower:
         # The inodes of the files that this watcher has compared with what is known of them.
         self._compared: dict[Path, int] = {}
         self._loose: set[Path] = set()  # files whose changes the system does not report
+        self._is_first_pass = False
         self._scan_at = 0.0
         self._finish_at = 0.0
+        self._finished_at = time.monotonic()
         self._changed_at = time.monotonic()
         self._worked_at = -WORK_PAUSE_SECONDS
 
@@ -180,13 +189,15 @@ class Follower:
                 self._take_changes()
                 if time.monotonic() >= self._scan_at or self._changes.has_failed:
                     self._scan()
-                if not self._read_due():
-                    if time.monotonic() >= self._finish_at:
+                if self._read_due():
+                    if not once and time.monotonic() - self._finished_at >= LAYOUT_SECONDS:
                         self._finish()
-                    elif once and self._files.next_due() is None:
-                        break
-                    else:
-                        self._rest()
+                elif time.monotonic() >= self._finish_at:
+                    self._finish()
+                elif once and self._files.next_due() is None:
+                    break
+                else:
+                    self._rest()
         except TreememError:
             failed = True  # what was read last is perhaps not stored
             raise
@@ -201,11 +212,14 @@ class Follower:
         """Compares the signature of every file: at the start, while changes are not reported, and
         every RESCAN_SECONDS, in case the system missed one."""
         began = time.monotonic()
+        found: dict[Path, None] = {}
         for target in self._targets:
-            for path in target.files():
-                self._notice(path)
-                if target.is_loose:
-                    self._loose.add(path)
+            paths = list(target.files())
+            found.update(dict.fromkeys(paths))
+            if target.is_loose:
+                self._loose.update(paths)
+        for path in _newest_first(found) if first else found:
+            self._notice(path, is_old=first)
         for path in self._companions.changed():
             self._notice(path, force=True)
         roots = {target.folder for target in self._targets if not target.is_loose}
@@ -216,6 +230,10 @@ class Follower:
             self._on_event(WatchEvent("note", problem))
         if first:
             self._on_event(WatchEvent("watching", problem or ""))
+            if len(found) >= FILES_ANNOUNCED:
+                self._is_first_pass = True
+                text = f"Looking at {len(found):,} files, the newest sessions first."
+                self._on_event(WatchEvent("note", text))
         now = time.monotonic()
         pause = RESCAN_SECONDS
         if self._changes.polls or self._changes.roots != before:
@@ -243,10 +261,11 @@ class Follower:
             return False
         return not IGNORED_FOLDERS.intersection(path.relative_to(target.folder).parts)
 
-    def _notice(self, path: Path, *, force: bool = False) -> None:
+    def _notice(self, path: Path, *, force: bool = False, is_old: bool = False) -> None:
         if self._is_own(path):
             return
-        self._files.notice(path, _signature(path), time.monotonic(), force=force)
+        signature, now = _signature(path), time.monotonic()
+        self._files.notice(path, signature, now, force=force, is_old=is_old)
 
     def _is_own(self, path: Path) -> bool:
         if path in self._own_files or any(map(path.is_relative_to, self._own_folders)):
@@ -256,13 +275,16 @@ class Follower:
     # -- reading -----------------------------------------------------------------------
 
     def _read_due(self) -> bool:
-        """Reads the files that are due. Returns whether there were any."""
-        due = self._files.due(time.monotonic())
+        """Reads the files that are due, for a moment. Returns whether there were any."""
+        began = time.monotonic()
+        due = self._files.due(began)
         for path in due:
             if self._stopped.is_set():
                 break
             self._changed_at = time.monotonic()
             self._read(path)
+            if time.monotonic() - began > TURN_SECONDS:
+                break
         return bool(due)
 
     def _read(self, path: Path) -> None:
@@ -331,6 +353,10 @@ class Follower:
 
     def _finish(self) -> None:
         """Updates the trees above the sources that are due."""
+        if self._is_first_pass and not self._files.has_old():
+            self._is_first_pass = False
+            self._on_event(WatchEvent("note", "All of them are stored."))
+        self._finished_at = time.monotonic()
         self._finish_at = time.monotonic() + RESCAN_SECONDS
         texts = passed_over(self._passed_over.values())
         for text in (text for text in texts if text not in self._passed_over_texts):
@@ -356,6 +382,11 @@ class Follower:
         self._changed_at = time.monotonic() - work.idle_seconds
         if report.done or report.failed or report.model_calls:
             self._on_event(WatchEvent("worked", work=report, seconds=time.monotonic() - began))
+
+
+def _newest_first(paths: Iterable[Path]) -> list[Path]:
+    files = newest_first(LogFile(str(path), path) for path in paths)
+    return [file.path for file in files if file.path is not None]
 
 
 def _damage(report: FileReport) -> str | None:
