@@ -20,7 +20,7 @@ from treemem.topics import profiles as leaf_profiles
 from treemem.topics import store as topic_store
 from treemem.topics.clustering import EarlierTopic
 from treemem.topics.store import LeafRow, Topic
-from treemem.topics.subjects import Leaf, said_by
+from treemem.topics.subjects import Leaf, Said
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ def place(database: Database) -> TopicNamer:
             before = _without_lost_tails(database)
             version = _version(database)
         leaves = _leaves(database, before)
-        said = said_by(leaves)
+        said = Said(leaves)
         # A tail that is newer than the last reading has its predecessor's topics but no profile.
         read = {leaf.seq for leaf in leaves}
         members = {topic.id: [seq for seq in topic.leaves if seq in read]

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from treemem.topics.chapters import LEAVES_MIN, divide
 from treemem.topics.subjects import (
+    SAME_HOME_FACTOR,
     Leaf,
     Rows,
+    Said,
     Space,
     Subject,
     centre_of,
-    may_agree,
+    may_be_similar,
     similarity,
 )
 
@@ -57,7 +58,7 @@ def place(
     leaves: Sequence[Leaf],
     topics: Mapping[str, Sequence[int]],
     vectors: Mapping[int, Floats] | None = None,
-    said: Mapping[str, AbstractSet[str]] | None = None,
+    said: Said | None = None,
 ) -> Placing:
     """Assigns the leaves that are in no topic yet.
 
@@ -131,17 +132,23 @@ class _Homes:
     def _near(self, subject: Subject) -> list[tuple[float, int]]:
         """The numbers of the topics that are near, and how near, the nearest first. Without
         vectors, only topics that can be near are looked at."""
+        import numpy as np
+
         if subject.vector is not None:
             return self._rows.near(subject, LINK_MIN)
-        sharing: dict[int, list[str]] = {}
-        for phrase in subject.phrases:
-            for at in self._saying.get(phrase, ()):
-                sharing.setdefault(at, []).append(phrase)
+        squares = np.zeros(len(self._names))
+        said = [phrase for phrase in subject.phrases if phrase in self._saying]
+        for phrase in said:
+            squares[self._saying[phrase][1]] += subject.phrases[phrase] ** 2
+        # Most topics have too little in common with a chapter to be looked at one by one.
         found = [
             (similarity(subject, self._centre(at)), at)
-            for at, shared in sharing.items()
-            if may_agree(subject, shared, LINK_MIN)
-        ]
+            for at in (SAME_HOME_FACTOR * squares**0.5 >= 0.99 * LINK_MIN).nonzero()[0].tolist()
+            if may_be_similar(
+                subject, [phrase for phrase in said if at in self._saying[phrase][0]],
+                self._homes[at], LINK_MIN,
+            )
+        ]  # fmt: skip
         return sorted((pair for pair in found if pair[0] >= LINK_MIN), key=lambda p: (-p[0], p[1]))
 
     def _centre(self, at: int) -> Subject:
@@ -154,8 +161,20 @@ class _Homes:
         return Rows([self._centre(at) for at in range(len(self._names))])
 
     @functools.cached_property
-    def _saying(self) -> dict[str, set[int]]:
-        """The numbers of the topics with a source that says a phrase, for those of the chapters."""
+    def _homes(self) -> list[set[str]]:
+        """The projects of each topic's leaves."""
+        leaves = self._space.leaves
+        return [
+            {home for seq in self._topics[name] if seq in leaves and (home := leaves[seq].home)}
+            for name in self._names
+        ]
+
+    @functools.cached_property
+    def _saying(self) -> dict[str, tuple[set[int], Floats]]:
+        """The numbers of the topics with a source that says a phrase, as a set and as an array, for
+        the main phrases of the chapters."""
+        import numpy as np
+
         asked = {phrase for subject in self._subjects.values() for phrase in subject.phrases}
         topics_of: dict[str, set[int]] = {}
         for at, name in enumerate(self._names):
@@ -164,9 +183,9 @@ class _Homes:
                     topics_of.setdefault(self._space.leaves[seq].source, set()).add(at)
         saying: dict[str, set[int]] = {}
         for source, topics in topics_of.items():
-            for phrase in asked & self._space.said[source]:
+            for phrase in asked & self._space.said.by_source[source]:
                 saying.setdefault(phrase, set()).update(topics)
-        return saying
+        return {phrase: (topics, np.array([*topics])) for phrase, topics in saying.items()}
 
     def _kept(
         self, name: str, chapter: Chapter, subject: Subject, is_only: bool

@@ -75,28 +75,33 @@ class Subject:
     homes: frozenset[str]
 
 
-def said_by(leaves: Iterable[Leaf]) -> dict[str, set[str]]:
-    """The names of the phrases that each source says."""
-    said: dict[str, set[str]] = {}
-    for leaf in leaves:
-        said.setdefault(leaf.source, set()).update(map(name_of, leaf.phrases))
-    return said
+class Said:
+    """What leaves and sources say: the names of the phrases of each leaf, those of each source, and
+    the number of sources that say a phrase."""
+
+    def __init__(self, leaves: Iterable[Leaf]) -> None:
+        self.names: dict[int, list[str]] = {}
+        self.by_source: dict[str, set[str]] = {}
+        for leaf in leaves:
+            names = self.names[leaf.seq] = [*map(name_of, leaf.phrases)]
+            self.by_source.setdefault(leaf.source, set()).update(names)
+        self.sources = Counter(chain.from_iterable(self.by_source.values()))
 
 
 class Space:
     """All leaves, and the weights of phrases among them. vectors: of leaves, by row number. said:
-    said_by of the leaves, if it is known. Only what is asked for is computed."""
+    what the leaves say, if it is known. Only what is asked for is computed."""
 
     def __init__(
         self,
         leaves: Sequence[Leaf],
         vectors: Mapping[int, Floats],
-        said: Mapping[str, AbstractSet[str]] | None = None,
+        said: Said | None = None,
     ) -> None:
         self.leaves = {leaf.seq: leaf for leaf in leaves}
         self._order = {leaf.seq: at for at, leaf in enumerate(leaves)}
         self._vectors = _centred({seq: vectors[seq] for seq in self._order if seq in vectors})
-        self.said = said_by(leaves) if said is None else said
+        self.said = said or Said(leaves)
         self._weights = _Weights(self.said)
 
     def ordered(self, seqs: Iterable[int]) -> list[int]:
@@ -113,8 +118,9 @@ class Space:
         known: list[Floats] = []
         homes = set()
         for seq in seqs:
-            for spelling, number in self.leaves[seq].phrases.items():
-                counts[name_of(spelling)] += number
+            numbers = self.leaves[seq].phrases.values()
+            for name, number in zip(self.said.names[seq], numbers, strict=True):
+                counts[name] += number
             homes.add(self.leaves[seq].home)
             if seq in self._vectors:
                 known.append(self._vectors[seq])
@@ -148,14 +154,17 @@ def similarity(one: Subject, other: Subject) -> float:
     return min(1.0, round(SAME_HOME_FACTOR * agree, DECIMALS)) if one.homes & other.homes else agree
 
 
-def may_agree(one: Subject, shared: Iterable[str], least: float) -> bool:
-    """Whether a subject without a vector may have at least this similarity to one that has no other
-    phrases in common with it. The weights of the other are part of a unit vector, so what they add
-    up to is at most the length of this part of the first."""
+def may_be_similar(
+    one: Subject, shared: Iterable[str], homes: AbstractSet[str], least: float
+) -> bool:
+    """Whether a subject without a vector may have at least this similarity to one of these homes
+    that has no other phrases in common with it. The weights of the other are part of a unit
+    vector, so what they add up to is at most the length of this part of the first."""
     if len({word for phrase in shared for word in phrase.split(" ")}) < WORDS_MIN:
         return False
-    length = math.sqrt(sum(one.phrases[phrase] ** 2 for phrase in shared))
-    return bool(SAME_HOME_FACTOR * length >= least - 10**-DECIMALS)
+    length = math.sqrt(sum([one.phrases[phrase] ** 2 for phrase in shared]))
+    factor = 1.0 if one.homes.isdisjoint(homes) else SAME_HOME_FACTOR
+    return bool(factor * length >= least - 10**-DECIMALS)
 
 
 def agreement(one: Subject, other: Subject) -> float:
@@ -210,14 +219,14 @@ class Rows:
 
 
 class _Weights(dict[str, float]):
-    """The weights of the phrases of these sources, each computed when it is first asked for."""
+    """The weights of phrases, each computed when it is first asked for."""
 
-    def __init__(self, said: Mapping[str, AbstractSet[str]]) -> None:
-        self._counts = Counter(chain.from_iterable(said.values()))
-        self._number = len(said)
+    def __init__(self, said: Said) -> None:
+        self._said = said
 
     def __missing__(self, phrase: str) -> float:
-        weight = self[phrase] = _rarity(phrase, self._counts[phrase], self._number)
+        said = self._said
+        weight = self[phrase] = _rarity(phrase, said.sources[phrase], len(said.by_source))
         return weight
 
 
