@@ -16,7 +16,8 @@ _MESSAGES = """
 SELECT id, identity, external_id, role, kind, sent_at, text, tokens, extras FROM message ORDER BY id
 """
 _HISTORIES = """
-SELECT s.id, m.id, sm.session, sm.state, sm.open_from FROM source_message sm
+SELECT s.id, m.id, l.id, sm.state, sm.open_from FROM source_message sm
+LEFT JOIN log_session l ON l.seq = sm.session_seq
 JOIN source s ON s.seq = sm.source_seq JOIN message m ON m.seq = sm.message_seq
 ORDER BY s.id, sm.position
 """

@@ -101,7 +101,8 @@ def test_a_log_that_is_read_on_says_what_the_whole_log_says(name: str, wildness:
 _DUMP = (
     "SELECT id, identity, role, author, kind, sent_at, text, origin, extras FROM message"
     " ORDER BY id",
-    "SELECT s.id, sm.position, m.id, sm.state, sm.session, sm.open_from FROM source_message sm"
+    "SELECT s.id, sm.position, m.id, sm.state, l.id, sm.open_from FROM source_message sm"
+    " LEFT JOIN log_session l ON l.seq = sm.session_seq"
     " JOIN source s ON s.seq = sm.source_seq JOIN message m ON m.seq = sm.message_seq"
     " ORDER BY s.id, sm.position",
     "SELECT id, format, title, origin, parent_id, project FROM source ORDER BY id",

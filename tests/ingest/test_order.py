@@ -30,10 +30,11 @@ from treemem.worker.worker import Worker
 # What is stored, by ids alone. Row numbers may differ, and with them which of two sources that
 # begin at the same moment comes first in the tree over everything.
 FACTS = {
-    "messages": """SELECT s.id, sm.position, sm.state, sm.session, m.id, m.role, m.author, m.origin,
+    "messages": """SELECT s.id, sm.position, sm.state, l.id, m.id, m.role, m.author, m.origin,
         m.sent_at
         FROM source s JOIN source_message sm ON sm.source_seq = s.seq
-        JOIN message m ON m.seq = sm.message_seq""",
+        JOIN message m ON m.seq = sm.message_seq
+        LEFT JOIN log_session l ON l.seq = sm.session_seq""",
     "sources": "SELECT id, format, title, origin, parent_id, project FROM source",
     "nodes": """WITH RECURSIVE down (seq) AS (
           SELECT node_seq FROM tree_node tn JOIN tree t ON t.seq = tn.tree_seq

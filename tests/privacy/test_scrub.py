@@ -347,7 +347,7 @@ NO_WORDS = set(
     message.id message.identity message.external_id message.role message.kind message.sent_at
     message.origin statement.origin statement.grade statement.checker entry_choice.state
     event_day.precision
-    message_alias.alias source_message.session source_message.state
+    message_alias.alias log_session.id source_message.state
     node.id tree.scope tree.key
     imported_file.digest imported_file.source_ids imported_file.skipped
     log_mark.path log_mark.format log_mark.reading log_mark.place log_mark.hashes

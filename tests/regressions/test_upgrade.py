@@ -16,7 +16,7 @@ from treemem.store.schema import spine
 
 PLANTED = "Never open the east gate."
 TYPED = "Always count the goats twice."
-# What step 15 took away; the rows of entry_subject are those of the lists.
+# What steps 15 to 17 changed; the rows of entry_subject are those of the lists.
 TO_SCHEMA_14 = f"""
 ALTER TABLE statement ADD COLUMN search_text TEXT;
 {spine._full_text("statement", spine._WORDS)}
@@ -53,7 +53,16 @@ INSERT INTO entry_subject SELECT home, (stem << 32) + 7, block * {BLOCK}
   + 4096 * (instr('0123456789ABCDEF', substr(high, 1, 1)) - 1)
   + 256 * (instr('0123456789ABCDEF', substr(high, 2, 1)) - 1) FROM listed;
 DROP TABLE subject;
-DELETE FROM _sqlite_migrations WHERE name = 'm015_lean_ledger';
+DROP INDEX source_message_session;
+ALTER TABLE source_message ADD COLUMN session TEXT;
+UPDATE source_message SET session = (SELECT id FROM log_session WHERE seq = session_seq);
+ALTER TABLE source_message DROP COLUMN session_seq;
+DROP TABLE log_session;
+CREATE INDEX source_message_session ON source_message (session) WHERE session IS NOT NULL;
+DROP TABLE log_mark_key;
+DROP TABLE log_mark;
+DELETE FROM _sqlite_migrations
+WHERE name IN ('m015_lean_ledger', 'm016_log_marks', 'm017_sessions');
 PRAGMA user_version = 14;
 """
 TO_SCHEMA_8 = """
@@ -252,3 +261,23 @@ def test_the_ledger_of_schema_14_is_the_same_after_the_upgrade(tmp_path: Path) -
         memory.append("rules", [Message(text="Never open the east gate.")])
         memory.work(max_calls=0)
         assert PLANTED in [entry.text for entry in memory.ledger()]
+
+
+def test_the_sessions_of_schema_14_are_found_and_grow(tmp_path: Path) -> None:
+    path = tmp_path / "schema-14.db"
+    sessions = ("one", "two", None)
+    words = [Message(text=f"said in {name}", session=name) for name in sessions]
+    with Memory.open(path) as memory:
+        memory.append("chat/0", words)
+        memory.append("chat/1", words[1:])
+        before = memory.messages("chat/0"), memory.messages("chat/1")
+    downgrade(path)
+    with Memory.open(path) as memory:
+        assert (memory.messages("chat/0"), memory.messages("chat/1")) == before
+        assert [message.session for message in before[0]] == list(sessions)
+        memory.append("chat/1", [Message(text="said later", session="two")])
+        found = memory.search("said", scope=Scope.session("two"), budget_tokens=400)
+        texts = {m.text for passage in found.passages for m in passage.messages}
+        assert texts == {"said in two", "said later"}
+        assert dict(memory.ids("session")) == {"one": "", "two": ""}
+        assert memory.diagnose().healthy

@@ -63,7 +63,7 @@ FROM source_message sm JOIN message m ON m.seq = sm.message_seq
 WHERE {_IN} GROUP BY sm.source_seq
 """  # noqa: S608
 _SESSIONS = f"""
-SELECT sm.source_seq, count(DISTINCT sm.session) FROM source_message sm
+SELECT sm.source_seq, count(DISTINCT sm.session_seq) FROM source_message sm
 WHERE {_IN} GROUP BY sm.source_seq
 """  # noqa: S608
 _END = """

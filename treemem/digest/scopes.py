@@ -38,9 +38,12 @@ _SOURCES = """
 SELECT s.seq, s.id, s.format, s.parent_id, coalesce(s.project, parent.project)
 FROM source s LEFT JOIN source parent ON parent.id = s.parent_id
 """
-_SESSION = "SELECT 1 FROM source_message WHERE session = ? LIMIT 1"
-_SESSIONS = "SELECT DISTINCT session FROM source_message WHERE session IS NOT NULL"
-_OF_SESSION = "SELECT DISTINCT source_seq FROM source_message WHERE session = ?"
+_SESSION = "SELECT 1 FROM log_session WHERE id = ?"
+_SESSIONS = "SELECT id FROM log_session ORDER BY id"
+_OF_SESSION = """
+SELECT DISTINCT source_seq FROM source_message
+WHERE session_seq = (SELECT seq FROM log_session WHERE id = ?)
+"""
 _OF_LEAVES = """
 SELECT DISTINCT sm.source_seq FROM leaf_span ls
 JOIN source_message sm ON sm.message_seq = ls.message_seq

@@ -58,7 +58,7 @@ SELECT tl.node_seq FROM topic t JOIN topic_leaf tl ON tl.topic_seq = t.seq WHERE
 """,
     "session": """
 SELECT ls.node_seq FROM source_message sm JOIN leaf_span ls ON ls.message_seq = sm.message_seq
-WHERE sm.session = :key
+WHERE sm.session_seq = (SELECT seq FROM log_session WHERE id = :key)
 """,
     "filter": """
 SELECT tn.node_seq AS node_seq FROM tree t JOIN tree_node tn ON tn.tree_seq = t.seq AND tn.level = 0

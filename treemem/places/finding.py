@@ -54,9 +54,10 @@ _NAMED = "message, node, source or session"
 # A session's sub-agents are sources of their own, with the session as their parent.
 _OF_SESSION = """
 SELECT s.seq, s.id, sm.message_seq FROM source_message sm JOIN source s ON s.seq = sm.source_seq
-WHERE sm.session = ? ORDER BY s.parent_id IS NOT NULL, s.seq, sm.position LIMIT 1
+WHERE sm.session_seq = (SELECT seq FROM log_session WHERE id = ?)
+ORDER BY s.parent_id IS NOT NULL, s.seq, sm.position LIMIT 1
 """
-_SESSIONS = "SELECT DISTINCT session FROM source_message WHERE session >= ? AND session < ? LIMIT 2"
+_SESSIONS = "SELECT id FROM log_session WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"
 # Where a message is in a history rather than on an abandoned branch, and not in a sub-agent's.
 _SOURCES_OF_MESSAGE = """
 SELECT s.seq, s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq

@@ -25,8 +25,9 @@ COMMANDS = {
     "pi": ("pi --session", _UUID),
 }
 _OF_MESSAGE = """
-SELECT s.id, s.format, s.origin, s.project, sm.session FROM source s
+SELECT s.id, s.format, s.origin, s.project, l.id FROM source s
 LEFT JOIN source_message sm ON sm.source_seq = s.seq AND sm.message_seq = :message
+LEFT JOIN log_session l ON l.seq = sm.session_seq
 WHERE s.seq = :source
 """
 # Where a file is now that was first read, or read as, at the end of these paths.

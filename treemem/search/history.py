@@ -328,7 +328,7 @@ def _where(database: Database, scope: Scope) -> tuple[str, dict[str, object]]:
     where, parameters = "", dict[str, object]()
     session = scope.key if scope.kind == "session" else scope.session_id
     if session is not None:
-        where += " AND sm.session = :session"
+        where += " AND sm.session_seq = (SELECT seq FROM log_session WHERE id = :session)"
         parameters["session"] = session
     topic = scope.key if scope.kind == "topic" else scope.topic_id
     if topic is not None:

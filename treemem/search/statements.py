@@ -122,7 +122,7 @@ JOIN entry e ON e.seq = s.entry_seq AND e.state <> 'holds'
 """
 _SOURCES_OF_SESSION = """
 SELECT DISTINCT s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq
-WHERE sm.session = ? ORDER BY s.seq
+WHERE sm.session_seq = (SELECT seq FROM log_session WHERE id = ?) ORDER BY s.seq
 """
 
 

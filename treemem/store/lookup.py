@@ -26,7 +26,7 @@ IdKind = Literal[
 # The ids from the first parameter up to the second, with a few words about each.
 _IDS: dict[IdKind, str] = {
     "source": "SELECT id, coalesce(title, format) FROM source {} ORDER BY seq DESC",
-    "session": "SELECT DISTINCT session AS id, '' FROM source_message {}",
+    "session": "SELECT id, '' FROM log_session {} ORDER BY id",
     "live session": "SELECT id, coalesce(title, format) FROM source {} "
     "AND seq IN (SELECT source_seq FROM live_session) ORDER BY seq DESC",
     "checkpoint": "SELECT id, (SELECT s.id FROM live_session ls JOIN source s "
@@ -39,8 +39,7 @@ _IDS: dict[IdKind, str] = {
     "entry": "SELECT id, kind FROM entry {} ORDER BY salience DESC",
     "job": "SELECT CAST(seq AS TEXT) AS id, kind || ', ' || state FROM job {} ORDER BY seq",
 }
-_BEGINS = {"session": "WHERE session >= ?1 AND session < ?2",
-           "job": "WHERE state <> 'done' AND CAST(seq AS TEXT) BETWEEN ?1 AND ?2"}  # fmt: skip
+_BEGINS = {"job": "WHERE state <> 'done' AND CAST(seq AS TEXT) BETWEEN ?1 AND ?2"}
 
 
 def ids(database: Database, kind: IdKind, start: str, limit: int) -> list[tuple[str, str]]:

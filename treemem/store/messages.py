@@ -13,7 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from treemem.errors import UsageError
-from treemem.store import event_days, json_text, long_messages
+from treemem.store import event_days, json_text, long_messages, sources
 from treemem.store.database import Database, Row, storable_text
 from treemem.text.fts import extra_words
 from treemem.types import MESSAGE_KINDS, ORIGINS, ROLES, Blob, Message, Origin, Part
@@ -99,9 +99,10 @@ INSERT INTO message (seq, id, identity, external_id, role, author, kind, sent_at
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _MEMBER_INSERT = """
-INSERT INTO source_message (source_seq, position, message_seq, session, state, open_from)
+INSERT INTO source_message (source_seq, position, message_seq, session_seq, state, open_from)
 VALUES (?, ?, ?, ?, ?, 0)
 """
+
 # Subtle: the + keeps SQLite from scanning the source's whole history for each batch, which would
 # take quadratic time for a long log.
 _MEMBERS_OF = """
@@ -179,6 +180,9 @@ def _join(
             older += database.rows(_OLDER_VERSION, (item.id, source_seq, item.replaces))
     freed = _replace_older(database, source_seq, older)
     position = next_position(database, source_seq)
+    session_seqs = sources.session_seqs(
+        database, {item.message.session for item in joining.values()}
+    )
     rows = []
     for item in joining.values():
         state, own_position = _state_of(item), position
@@ -186,7 +190,8 @@ def _join(
             state = "replaced"
         else:
             own_position = freed.get(item.identity or item.id, position)
-        rows.append((source_seq, own_position, seq_of[item.id], item.message.session, state))
+        session_seq = session_seqs.get(item.message.session)
+        rows.append((source_seq, own_position, seq_of[item.id], session_seq, state))
         position += own_position == position
     database.many(_MEMBER_INSERT, rows)
     if freed:
@@ -357,8 +362,8 @@ _MESSAGES_BY_SEQ = f"SELECT m.seq, {COLUMNS} FROM message m WHERE m.seq IN ({{ma
 
 _ALL = f"SELECT m.seq, {COLUMNS} FROM message m WHERE m.seq > ? ORDER BY m.seq LIMIT ?"  # noqa: S608
 _SESSIONS = """
-SELECT message_seq, session FROM source_message
-WHERE source_seq = ? AND session IS NOT NULL AND message_seq IN ({marks})
+SELECT sm.message_seq, l.id FROM source_message sm JOIN log_session l ON l.seq = sm.session_seq
+WHERE sm.source_seq = ? AND sm.message_seq IN ({marks})
 """
 _NO_HISTORY = """
 SELECT message_seq FROM source_message WHERE message_seq IN ({marks})

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 16
-# Steps that only add to the tables.
+SCHEMA_VERSION = 17
+# Steps of SQL alone, independent of the others.
 _LIVE_STEPS = (
     ("m009_merges_and_titles", additions.MERGES + additions.TITLES),
     ("m010_live_sessions", live.LIVE),
@@ -29,6 +29,7 @@ _LIVE_STEPS = (
     ("m013_latest_entries", additions.LATEST),
     ("m014_indexed_together", additions.INDEXED_TOGETHER),
     ("m016_log_marks", additions.LOG_MARKS),
+    ("m017_sessions", additions.SESSIONS),
 )
 
 

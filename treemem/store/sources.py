@@ -174,3 +174,15 @@ def projects(database: Database) -> Sequence[tuple[int, str]]:
 
 def rewrite_project(database: Database, source_seq: int, project: str) -> None:
     database.execute("UPDATE source SET project = ? WHERE seq = ?", (project, source_seq))
+
+
+_SESSION_INSERT = "INSERT OR IGNORE INTO log_session (id) VALUES (?)"
+_SESSION_SEQS = "SELECT id, seq FROM log_session WHERE id IN (SELECT value FROM json_each(?))"
+
+
+def session_seqs(database: Database, names: Iterable[str | None]) -> dict[str | None, int]:
+    """The row numbers of sessions that logs name, by id; stores those that are new. Without None,
+    which stands for a message without a session."""
+    known = sorted(name for name in set(names) if name is not None)
+    database.many(_SESSION_INSERT, [(name,) for name in known])
+    return dict(database.rows(_SESSION_SEQS, (json_list(known),)))

@@ -307,8 +307,9 @@ def source_messages(
     database: Database, source_seq: int, page: slice = slice(0, None)
 ) -> list[Message]:
     """The active messages of a source, in order. page: which of them."""
-    sql = (f"SELECT sm.session, {messages.COLUMNS} FROM source_message sm "  # noqa: S608
+    sql = (f"SELECT l.id, {messages.COLUMNS} FROM source_message sm "  # noqa: S608
            "JOIN message m ON m.seq = sm.message_seq "
+           "LEFT JOIN log_session l ON l.seq = sm.session_seq "
            "WHERE sm.source_seq = ? AND sm.state = 'active' "
            "ORDER BY sm.position LIMIT ? OFFSET ?")  # fmt: skip
     count = -1 if page.stop is None else page.stop - page.start

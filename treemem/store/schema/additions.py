@@ -253,3 +253,20 @@ CREATE TABLE log_mark_key (         -- hashes of the ids that stand before a mar
   PRIMARY KEY (path, number)
 ) STRICT;
 """
+
+# Step 17. A session's id, as text in each of its messages and in an index, was a twentieth of the
+# file.
+SESSIONS = """
+CREATE TABLE log_session (          -- the sessions that logs name
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE           -- the session id in the log
+) STRICT;
+INSERT INTO log_session (id) SELECT DISTINCT session FROM source_message
+WHERE session IS NOT NULL ORDER BY session;
+DROP INDEX source_message_session;
+ALTER TABLE source_message ADD COLUMN session_seq INTEGER REFERENCES log_session;  -- NULL: none
+UPDATE source_message SET session_seq =
+  (SELECT l.seq FROM log_session l WHERE l.id = source_message.session) WHERE session IS NOT NULL;
+ALTER TABLE source_message DROP COLUMN session;
+CREATE INDEX source_message_session ON source_message (session_seq) WHERE session_seq IS NOT NULL;
+"""
