@@ -163,3 +163,102 @@ class ClaudeCodeLog:
         row = self._row("user", {"role": "user", "content": _text(self._rng)}, isSidechain=True)
         row["parentUuid"] = parent or self._rng.choice((None, _uuid(self._rng)))
         return {**row, "agentId": agent} if agent else row
+
+
+class CodexLog:
+    """Writes records of Codex: items, and the events that show them, before or after them."""
+
+    def __init__(self, rng: random.Random, wildness: float) -> None:
+        self._rng, self._wildness = rng, wildness
+        self._has_turns = rng.random() < 0.7
+        self._has_events = rng.random() < 0.8
+        self._calls: list[str] = []
+        self._count = 0
+        self._rows: list[dict[str, Any]] = [
+            self._row("session_meta", id=_uuid(rng), cwd=rng.choice((None, "/w/shop")))
+        ]
+        self._is_begun = False
+
+    def lines(self, count: int) -> list[bytes]:
+        """The lines of the next records."""
+        rows = [] if self._is_begun else list(self._rows)
+        self._is_begun = True
+        lines: list[bytes] = []
+        while len(lines) < count:
+            is_wild = self._rng.random() < self._wildness
+            rows += self._wild() if is_wild else self._turn()
+            for row in rows:
+                is_damaged = bool(lines) and self._rng.random() < self._wildness / 8
+                lines.append(_line(self._rng, row, is_damaged=is_damaged))
+            self._rows += rows
+            rows = []
+        return lines
+
+    def _row(self, kind: str, **payload: Any) -> dict[str, Any]:
+        self._count += 1
+        time = f"2026-01-05T09:{self._count // 60 % 60:02}:{self._count % 60:02}Z"
+        return {"timestamp": time, "type": kind, "payload": payload}
+
+    def _said(self, role: str, *texts: str) -> dict[str, Any]:
+        kind = "output_text" if role == "assistant" else "input_text"
+        content = [{"type": kind, "text": text} for text in texts]
+        return self._row("response_item", type="message", role=role, content=content)
+
+    def _shown(self, role: str, text: str) -> dict[str, Any]:
+        kind = "user_message" if role == "user" else "agent_message"
+        return self._row("event_msg", type=kind, message=text)
+
+    def _turn(self) -> list[dict[str, Any]]:
+        rng = self._rng
+        kind = rng.randrange(5)
+        if kind == 0 and self._has_turns:
+            turn = _uuid(rng)
+            return [self._row("event_msg", type="task_started", turn_id=turn)]
+        if kind == 1:
+            call = f"call_{rng.getrandbits(40):x}"
+            self._calls.append(call)
+            return [self._row("response_item", type="function_call", name=rng.choice(("sh", "rg")),
+                              call_id=call, arguments=_text(rng))]  # fmt: skip
+        if kind == 2 and self._calls:
+            call = self._calls.pop(rng.randrange(len(self._calls)))
+            return [self._row("response_item", type="function_call_output", call_id=call,
+                              output=_text(rng))]  # fmt: skip
+        text, role = _text(rng), rng.choice(("user", "assistant"))
+        rows = [self._said(role, text)]
+        if self._has_events:
+            rows.insert(rng.randrange(2), self._shown(role, text))
+        return rows
+
+    def _wild(self) -> list[dict[str, Any]]:
+        rng = self._rng
+        kind, role = rng.randrange(12), rng.choice(("user", "assistant"))
+        earlier = rng.choice(self._rows)
+        if kind == 0:
+            return [self._row("event_msg", type="thread_rolled_back", num_turns=rng.randrange(3))]
+        if kind == 1:
+            return [self._said(role, _text(rng), _text(rng))]
+        if kind == 2:
+            return [self._shown(role, _text(rng))]
+        if kind == 3:
+            return [self._said(role, _text(rng))]
+        if kind == 4:
+            return [self._row("compacted", message=_text(rng))]
+        if kind == 5:
+            return [self._row("event_msg", type="thread_name_updated", thread_name=_text(rng))]
+        if kind == 6:
+            return [dict(earlier)]
+        if kind == 7:
+            return [self._row("turn_context", cwd=f"/w/{rng.choice(_WORDS)}",
+                              turn_id=rng.choice((None, _uuid(rng))))]  # fmt: skip
+        if kind == 8:
+            use = rng.choice([*self._calls, f"call_{rng.getrandbits(40):x}"])
+            item = {"type": "CommandExecution", "id": use, "command": _text(rng),
+                    "aggregated_output": _text(rng)}  # fmt: skip
+            return [self._row("event_msg", type="item_completed", item=item)]
+        if kind == 9:
+            return [self._row("response_item", type="reasoning",
+                              summary=[{"type": "summary_text", "text": _text(rng)}]),
+                    self._row("event_msg", type="agent_reasoning", text=_text(rng))]  # fmt: skip
+        if kind == 10:
+            return [self._said("developer", _text(rng))]
+        return [self._row("session_meta", id=_uuid(rng), cwd="/w/other")]

@@ -265,8 +265,7 @@ class FileIngest:
         """What is known of a log that may have grown; None to read it from its start."""
         if self._options.keep_blobs is not None:
             return None
-        named, growing = self._options.importer, self._options.growing
-        return growth.known_log(self._database, self._file, named, reading, is_sampled=growing)
+        return growth.known_log(self._database, self._file, self._options.importer, reading)
 
     def _run_on(self, known: KnownLog, reading: str) -> bool:
         """Stores what is new in a log. Returns False if it has to be read from its start."""

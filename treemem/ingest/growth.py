@@ -1,7 +1,7 @@
 """Reads on a log that has grown at its end, from the last mark in it.
 
 What stands before the end of the last reading must be as it was. All of it is compared, by hashes
-of its blocks, or for a log that is read again and again as it grows, its beginning, its end, and
+of its blocks, or for a log that a watcher has read and seen to grow, its beginning, its end, and
 some blocks in between, which are others each time. What is stored of a mark is stored when the
 messages before it are, never earlier, and the hashes are those of bytes that were read before the
 messages were: so a log that is changed at any time is read from its start.
@@ -155,12 +155,12 @@ class KnownLog(NamedTuple):
 
 
 def known_log(
-    database: Database, file: LogFile, named: Importer | None, reading: str, *, is_sampled: bool
+    database: Database, file: LogFile, named: Importer | None, reading: str
 ) -> KnownLog | None:
     """Returns what is known of a log, or None if it has to be read from its start.
 
     named: the importer that reads it; None for the one that its format has. reading: how messages
-    are read. is_sampled: whether only some of the known blocks are compared.
+    are read. Of a file that has been seen to grow, only some of the known blocks are compared.
     """
     path = _path_of(file)
     row = None if path is None else log_files.mark_at(database, path)
@@ -170,7 +170,7 @@ def known_log(
     if importer is None or row.reading != _reading_of(importer, reading):
         return None
     with file.path.open("rb") as stream:
-        hashes = _compared(stream, row, is_sampled=is_sampled)
+        hashes = _compared(stream, row, is_sampled=file.grown)
     state = json_text.object_of(row.state)
     if hashes is None or not state:
         return None

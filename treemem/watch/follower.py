@@ -293,11 +293,12 @@ class Follower:
             self._files.notice(path, None, time.monotonic())
             return
         began = self._finish_at = time.monotonic()
-        file = LogFile(str(path), path, found=True)
+        is_grown = self._compared.get(path) == signature.inode
+        file = LogFile(str(path), path, found=True, grown=is_grown)
         try:
             report = self._memory.ingest_files(
                 [file], importer=self._importer, keep_blobs=self._keep_blobs,
-                as_mine=self._as_mine, growing=self._compared.get(path) == signature.inode,
+                as_mine=self._as_mine, growing=True,
             )  # fmt: skip
         except (DatabaseLockedError, DiskError) as error:
             self._files.read(path, signature, began, time.monotonic(), failed=True)

@@ -9,7 +9,7 @@ Tested in tests/importers/test_claude_code.py.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from treemem.config import LOG_PLACES
@@ -21,7 +21,7 @@ from treemem.importers.common.coerce import as_text
 from treemem.importers.common.content import BlockReader, Content, join_fragments
 from treemem.importers.common.records import TOO_DEEP, Record, parse_json, skim_json
 from treemem.importers.common.source_ids import one_line, printable, sent_at
-from treemem.importers.streams.marks import GrowingImporter, Mark, ReadWholeError
+from treemem.importers.streams.marks import NO_COUNTS, Counts, GrowingImporter, Mark, ReadWholeError
 from treemem.types import Message, Source
 
 MERGED = "fragment of a message, merged"
@@ -47,7 +47,7 @@ class ClaudeCode(GrowingImporter):
         return certainty(head, file.stem)
 
     def read_on(
-        self, file: LogFile, since: Mark | None = None, seen: Container[int] = ()
+        self, file: LogFile, since: Mark | None = None, seen: Counts = NO_COUNTS
     ) -> Iterator[Event | Mark]:
         survey = Survey.of(file, since, seen)
         if since is not None and session_of(file, survey) != since.state["source"]:

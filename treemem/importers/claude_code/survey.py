@@ -13,7 +13,7 @@ Tested in tests/importers/test_claude_code_branches.py and tests/ingest/test_gro
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from treemem.importers.claude_code.records import records_of
@@ -21,7 +21,7 @@ from treemem.importers.common.base import LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_text
 from treemem.importers.common.records import skim_json
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line
-from treemem.importers.streams.marks import Mark, ReadWholeError, key_of
+from treemem.importers.streams.marks import NO_COUNTS, Counts, Mark, ReadWholeError, key_of
 
 _MAIN, _SIDE, _TURN, _REPLAY, _ACTIVE, _SPOKEN, _ANSWERED = 1, 2, 4, 8, 16, 32, 64
 _NONE = -1
@@ -64,11 +64,11 @@ class Survey:
         self._keys = array("q")
         # What is known of the records before the first one.
         self._since: Mark | None = None
-        self._seen: Container[int] = ()
+        self._seen: Counts = NO_COUNTS
         self._unknown_calls: list[int] = []
 
     @classmethod
-    def of(cls, file: LogFile, since: Mark | None = None, seen: Container[int] = ()) -> Survey:
+    def of(cls, file: LogFile, since: Mark | None = None, seen: Counts = NO_COUNTS) -> Survey:
         """Surveys a file, from a mark on. Raises ReadWholeError if that is not enough."""
         survey = cls()
         if since is not None:

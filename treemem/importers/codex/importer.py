@@ -9,6 +9,7 @@ Tested in tests/importers/test_codex.py and test_codex_layers.py.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
@@ -27,14 +28,23 @@ from treemem.importers.codex.items import (
     without_envelope,
 )
 from treemem.importers.codex.survey import Layers, Survey, Turn
-from treemem.importers.common.base import Event, ForkedSource, Importer, LogFile, Skipped
+from treemem.importers.common.base import Event, ForkedSource, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_text, digest_of, no_message
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.json_members import read_members
+from treemem.importers.common.records import TOO_DEEP, parse_json, skim_json
 from treemem.importers.common.records import Record as Line
-from treemem.importers.common.records import events_of, parse_json, read_records, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
 from treemem.importers.common.source_ids import is_uuid, printable, sent_at
+from treemem.importers.streams.marks import (
+    NO_COUNTS,
+    Counts,
+    GrowingImporter,
+    Mark,
+    ReadWholeError,
+    key_of,
+    marked_records,
+)
 from treemem.types import PARENT_AGENT, Message, Source
 
 LOGGED_TWICE = "logged twice: an item and an event"
@@ -43,7 +53,7 @@ NOT_AN_OBJECT = "no message: not an object"
 _STEM_ID_LENGTH = 36
 
 
-class Codex(Importer):
+class Codex(GrowingImporter):
     """Imports the rollouts below ~/.codex/sessions."""
 
     name = "codex"
@@ -65,25 +75,36 @@ class Codex(Importer):
             return 0.9
         return 0.9 if _is_document(head_value(head)) else 0.0
 
-    def read(self, file: LogFile) -> Iterator[Event]:
-        survey = Survey()
-        for ordinal, item in enumerate(_records(file, skim_json)):
+    def read_on(
+        self, file: LogFile, since: Mark | None = None, seen: Counts = NO_COUNTS
+    ) -> Iterator[Event | Mark]:
+        survey = Survey(since, seen)
+        if since is not None:
+            _add_sessions(survey, file)
+        ends = array("q")
+        for ordinal, item in enumerate(_records(file, skim_json, since, ends)):
+            survey.add_line(ordinal, item.line, ends[-1] if ends else 0)
             if not isinstance(item, Skipped) and isinstance(item.value, dict):
                 survey.add(ordinal, without_envelope(item.value))
         survey.finish()
-        yield from _Reading(file, survey).events()
+        yield from _Reading(file, survey, since, seen).events()
 
 
 class _Reading:
     """The second pass over one file."""
 
-    def __init__(self, file: LogFile, survey: Survey) -> None:
+    def __init__(self, file: LogFile, survey: Survey, since: Mark | None, seen: Counts) -> None:
         self._file = file
         self._survey = survey
+        self._since, self._seen = since, seen
         self._layers = Layers(survey)
         self._blocks = BlockReader()
         self._turn = Turn()
+        if since is not None:
+            self._blocks.names.restore(since.state["tools"])
+            self._turn.id = since.state["turn"]
         self._occurrences: dict[str, int] = {}
+        self._keys = array("q")  # of the messages, in order
         session = survey.session
         self._session_id = (session and session.id) or _id_of(file)
         self._root_id = survey.root_id or self._session_id
@@ -102,11 +123,29 @@ class _Reading:
             forked_from = f"{Codex.name}/{printable(session.forked_from)}"
             self._source = ForkedSource(**asdict(self._source), forked_from=forked_from)
 
-    def events(self) -> Iterator[Event]:
-        records = _records(self._file, parse_json)
-        return events_of(
-            records, lambda at, item: self._messages(at, item.value), lambda _: self._source
-        )
+    def events(self) -> Iterator[Event | Mark]:
+        if self._since is not None and self._source.id != self._since.state["source"]:
+            raise ReadWholeError
+        is_open = False
+        for ordinal, item in enumerate(_records(self._file, parse_json, self._since)):
+            if (mark := self._survey.mark_at(ordinal)) is not None:
+                tools = self._blocks.names.waiting()
+                mark.state.update(source=self._source.id, tools=tools, turn=self._turn.id)
+                mark.keys.extend(self._keys)
+                yield mark
+            try:
+                read = item if isinstance(item, Skipped) else self._messages(ordinal, item.value)
+            except RecursionError:
+                read = Skipped(TOO_DEEP, item.line, problem=True)
+            if isinstance(read, str):
+                read = Skipped(read, item.line)
+            if isinstance(read, Skipped):
+                yield read
+                continue
+            if not is_open:
+                is_open = True
+                yield self._source
+            yield from read
 
     def _messages(self, ordinal: int, value: object) -> list[Message] | str:
         """The messages of a record, or the reason to skip it."""
@@ -124,7 +163,10 @@ class _Reading:
         text = content.text
         scope = self._turn.id or self._root_id
         key = f"{Codex.name}:{scope}:{speech.role}:{digest_of(text)}"
-        number = self._occurrences[key] = self._occurrences.get(key, 0) + 1
+        self._keys.append(key_of(key))
+        if key not in self._occurrences:
+            self._occurrences[key] = self._seen.count(self._keys[-1])
+        number = self._occurrences[key] = self._occurrences[key] + 1
         # The id keeps the role that the log gives.
         is_prompt = speech.role == "user" and speech.kind == "said"
         is_agents = is_prompt and self._is_delegated
@@ -190,17 +232,34 @@ def _with_text(speech: Speech, text: str) -> Speech | str:
     return EMPTY if speech.content.is_empty else speech
 
 
-def _records(file: LogFile, parse: Callable[[bytes], object]) -> Iterator[Line | Skipped]:
-    """Yields the records of a rollout; the oldest are one document, a header and a list."""
-    if _is_document(head_value(file.head())):
+def _add_sessions(survey: Survey, file: LogFile) -> None:
+    """Adds the sessions at the beginning of a rollout that is read on."""
+    for item in _records(file, skim_json):
+        value = None if isinstance(item, Skipped) else item.value
+        if isinstance(value, dict):
+            record = without_envelope(value)
+            if record.kind != "session_meta":
+                break
+            survey.add(0, record)
+    survey.end_sessions()
+
+
+def _records(
+    file: LogFile,
+    parse: Callable[[bytes], object],
+    since: Mark | None = None,
+    ends: array[int] | None = None,
+) -> Iterator[Line | Skipped]:
+    """Yields the records of a rollout; the oldest are one document, a header and a list. since,
+    ends: as for marked_records."""
+    if since is None and _is_document(head_value(file.head())):
         for member in read_members(file):
             if isinstance(member, Skipped):
                 yield member
             else:
                 yield Line(None, member.value)
         return
-    with file.open() as stream:
-        yield from read_records(stream, parse)
+    yield from marked_records(file, parse, since, ends)
 
 
 def _id_of(file: LogFile) -> str:

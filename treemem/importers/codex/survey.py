@@ -8,13 +8,18 @@ Tested in tests/importers/test_codex.py and test_codex_layers.py.
 
 from __future__ import annotations
 
+from array import array
+from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
+from treemem.importers.codex.completed import items_of
 from treemem.importers.codex.items import Event, Record, event_of, shown_texts
 from treemem.importers.common.branches import RewoundRanges
 from treemem.importers.common.coerce import as_dict, as_text, texts_of
 from treemem.importers.common.source_ids import is_uuid, one_line
+from treemem.importers.streams.marks import NO_COUNTS, Counts, Mark, ReadWholeError, key_of
 from treemem.origins.wrappers import is_injected
 from treemem.patterns import lazy_regex
 
@@ -22,6 +27,9 @@ from treemem.patterns import lazy_regex
 _DELEGATED = frozenset({"subagent", "subAgent", "sub_agent", "exec", "mcp", "internal"})
 # The working directory, in the first message that the older versions add to the history.
 _CWD = lazy_regex(r"<cwd>([^<\n]{1,4096})</cwd>|Current working directory: ([^\n]{1,4096})")
+# A mark has this many records behind it, if possible, and never more than the second number: an
+# item and the event that shows it stand near to each other.
+_BEHIND_MIN, _BEHIND_MAX = 50, 2_000
 _TURN_EVENTS = ("task_started", "turn_started")
 
 
@@ -45,6 +53,20 @@ class Session:
         )
 
 
+@dataclass(slots=True)
+class _Record:
+    """What a record did to the survey, to find the mark. end: the offset after its line. items,
+    events: the texts that it counted. calls: how many keys of calls and results it has. is_barrier:
+    whether what it does depends on records before it, beyond what a mark says of those."""
+
+    line: int | None
+    end: int
+    items: list[tuple[str, int]] = field(default_factory=list)
+    events: list[tuple[str, int]] = field(default_factory=list)
+    calls: int = 0
+    is_barrier: bool = False
+
+
 class Survey:
     """The facts about each record that only the whole file shows.
 
@@ -53,7 +75,7 @@ class Survey:
     including that file's session_meta, and so on.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, since: Mark | None = None, seen: Counts = NO_COUNTS) -> None:
         self.title: str | None = None
         self._sessions: list[Session] = []
         self._cwd: str | None = None
@@ -69,8 +91,26 @@ class Survey:
         self._rollbacks: list[tuple[int, int, int]] = []
         self._rewound = RewoundRanges()
         self._answered = self._is_shown = self._shown_from_start = False
+        self._since, self._seen = since, seen
+        self._last: deque[_Record] = deque([_Record(None, 0)], maxlen=_BEHIND_MAX)
+        self._ordinal = -1
+        self._completed: set[int] = set()
+        self._call_keys = array("q")
+        self._mark: tuple[int, Mark] | None = None
+        if since is not None:
+            self._cwd = since.state["cwd"]
+            self._answered, self._is_shown, self._shown_from_start = since.state["shown"]
 
     # -- reading ---------------------------------------------------------------------------
+
+    def add_line(self, ordinal: int, line: int | None, end: int) -> None:
+        """Takes the next record's line, and the offset after it."""
+        self._ordinal = ordinal
+        self._last.append(_Record(line, end))
+
+    def end_sessions(self) -> None:
+        """Ends the sessions with which a file begins."""
+        self._is_leading = False
 
     def add(self, ordinal: int, record: Record) -> None:
         if record.kind == "session_meta":
@@ -93,11 +133,13 @@ class Survey:
         shown = shown_texts(item)
         if shown is None:
             self._answered |= "role" not in item
-            self._calls.update(_call_keys(item))
+            self._add_calls(_call_keys(item))
             return
         speaker, texts = shown
         keys = _keys(texts)
         for key in keys:
+            self._require(~_mark_key((speaker, key)) not in self._seen)
+            self._last[-1].items.append((speaker, key))
             _count(self._in_items, (speaker, key))
         if speaker != "user":
             self._answered = True
@@ -111,19 +153,54 @@ class Survey:
         if payload.get("type") == "thread_rolled_back":
             count = payload.get("num_turns")
             if isinstance(count, int) and count > 0:
+                self._bar(is_barrier=True)
                 self._rollbacks.append((ordinal, min(count, ordinal), len(self._turns)))
         elif payload.get("type") == "thread_name_updated":
             self.title = one_line(payload.get("thread_name")) or self.title
         elif (event := event_of(payload)) is not None and event.text:
             key = _key(event.text)
+            self._require(_mark_key((event.speaker, key)) not in self._seen)
+            self._last[-1].events.append((event.speaker, key))
             _count(self._shown, (event.speaker, key))
             if event.speaker == "user":
+                # Whether the first one came before all answers says how items are judged.
+                self._require(self._is_shown or self._answered)
                 self._shown_from_start |= not self._is_shown and not self._answered
                 self._is_shown = True
                 self._turns.append((ordinal, (key,), False))
+        elif payload.get("type") == "item_completed":
+            for item in items_of(as_dict(payload.get("item"))):
+                self._add_completed(_call_keys(item))
+
+    def _add_calls(self, keys: set[int]) -> None:
+        self._bar(is_barrier=not self._completed.isdisjoint(keys))
+        self._require(not any(~key in self._seen for key in keys))
+        self._calls.update(keys)
+        self._call_keys.extend(keys)
+        self._last[-1].calls += len(keys)
+
+    def _add_completed(self, keys: set[int]) -> None:
+        is_told = any(key in self._calls or key in self._seen for key in keys)
+        self._bar(is_barrier=not is_told and not self._completed.isdisjoint(keys))
+        self._require(is_told or not any(~key in self._seen for key in keys))
+        self._completed.update(keys)
+        self._call_keys.extend(~key for key in keys)
+        self._last[-1].calls += len(keys)
+
+    def _bar(self, *, is_barrier: bool) -> None:
+        """Notes whether the latest record depends on those before it."""
+        self._require(not is_barrier or self._since is None)
+        self._last[-1].is_barrier |= is_barrier
+
+    def _require(self, is_told: bool) -> None:
+        """Raises ReadWholeError if the latest record may depend on one before the mark."""
+        if not is_told and self._since is not None:
+            raise ReadWholeError
 
     def finish(self) -> None:
-        """Determines which turns were rolled back. Call after the last record."""
+        """Determines which turns were rolled back, and finds the mark. Call after the last
+        record."""
+        self._mark = self._find_mark()
         if not self._rollbacks:
             self._turns.clear()
             return
@@ -163,6 +240,58 @@ class Survey:
     def is_active(self, ordinal: int) -> bool:
         return ordinal not in self._rewound
 
+    def is_told_before(self, key: int) -> bool:
+        """Whether an item before the mark has a call or a result of this key."""
+        return key in self._seen
+
+    # -- the mark --------------------------------------------------------------------------
+
+    def mark_at(self, ordinal: int) -> Mark | None:
+        """The mark before a record, if it is there."""
+        return self._mark[1] if self._mark is not None and self._mark[0] == ordinal else None
+
+    def _find_mark(self) -> tuple[int, Mark] | None:
+        """The last record from which the log can be read on, with its mark: no text behind it that
+        an item has is shown by an event before it, or the other way round."""
+        records = list(self._last)
+        surplus = _difference(self._in_items, self._shown)  # of items, before the record
+        items: set[tuple[str, int]] = set()  # behind the record
+        events: set[tuple[str, int]] = set()
+        torn: set[tuple[str, int]] = set()
+        calls, best = len(self._call_keys), None
+        for at in range(len(records) - 1, 0, -1):
+            record, before = records[at], records[at - 1]
+            if record.is_barrier or not record.end:
+                break
+            items.update(record.items)
+            events.update(record.events)
+            calls -= record.calls
+            for text in record.items:
+                surplus[text] = surplus.get(text, 0) - 1
+            for text in record.events:
+                surplus[text] = surplus.get(text, 0) + 1
+            for text in (*record.items, *record.events):
+                count = surplus[text]
+                is_torn = (count > 0 and text in events) or (count < 0 and text in items)
+                (torn.add if is_torn else torn.discard)(text)
+            behind = len(records) - 1 - at
+            is_alone = not behind or records[at + 1].line != record.line
+            if not torn and is_alone and record.line and before.line == record.line - 1:
+                best = self._ordinal - behind, before.end, before.line, dict(surplus), calls
+                if behind >= _BEHIND_MIN:
+                    break
+        if best is None:
+            return None
+        ordinal, offset, line, surplus, calls = best
+        state = {
+            "cwd": self._cwd,
+            "shown": (self._answered, self._is_shown, self._shown_from_start),
+        }
+        keys = self._call_keys[:calls]
+        keys.extend(_mark_key(text) for text, count in surplus.items() if count > 0)
+        keys.extend(~_mark_key(text) for text, count in surplus.items() if count < 0)
+        return ordinal, Mark(offset, line, state, keys)
+
 
 class Layers:
     """Finds the events that repeat items, as the file is read again from its beginning.
@@ -176,6 +305,7 @@ class Layers:
         self._shown = survey._shown.copy()
         self._all_shown = survey._shown_from_start
         self._calls = survey._calls.copy()
+        self._is_told_before = survey.is_told_before
 
     def repeats(self, speaker: str, key: int) -> bool:
         """Whether an event repeats the text of an item."""
@@ -187,7 +317,7 @@ class Layers:
     def repeats_call(self, item: dict[str, Any]) -> bool:
         """Whether the call or result in a completed item repeats an item, or an earlier event."""
         keys = _call_keys(item)
-        if not self._calls.isdisjoint(keys):
+        if not self._calls.isdisjoint(keys) or any(map(self._is_told_before, keys)):
             return True
         self._calls.update(keys)
         return False
@@ -237,7 +367,7 @@ def _call_keys(item: dict[str, Any]) -> set[int]:
     if not is_result and not kind.endswith("_call"):
         return set()
     ids = filter(None, (as_text(item.get("call_id")), as_text(item.get("id"))))
-    return {hash((is_result, name)) for name in ids}
+    return {key_of(f"{is_result} {name}") for name in ids}
 
 
 def _use_up(counts: dict[tuple[str, int], int], key: tuple[str, int]) -> bool:
@@ -255,4 +385,16 @@ def _keys(texts: Iterable[str]) -> tuple[int, ...]:
 
 def _key(text: str) -> int:
     """A 64-bit hash of a text without the blanks around it, in which the layers differ."""
-    return hash(text.strip())
+    return key_of(text.strip())
+
+
+def _mark_key(text: tuple[str, int]) -> int:
+    """The key of a speaker's text for a mark: of one that more items have than events; its
+    complement, of one that more events have."""
+    return text[1] ^ key_of(text[0])
+
+
+def _difference(
+    more: dict[tuple[str, int], int], less: dict[tuple[str, int], int]
+) -> dict[tuple[str, int], int]:
+    return {text: more.get(text, 0) - less.get(text, 0) for text in (*more, *less)}

@@ -51,7 +51,8 @@ class LogFile:
     label: the path as the user gave it, for reports. path: None for standard input, an archive
     member or bytes in memory; then the bytes are in data or in the file spool. found: whether the
     user named a folder or an archive that contains it instead of the file itself. known_place: the
-    place of the file before it was renamed or moved, by which its sources are named.
+    place of the file before it was renamed or moved, by which its sources are named. grown: the
+    caller has read this file before and has seen it grow since.
     """
 
     label: str
@@ -60,6 +61,7 @@ class LogFile:
     spool: Path | None = None
     found: bool = False
     known_place: str | None = None
+    grown: bool = False
 
     def open(self) -> BinaryIO:
         """Opens the file for reading, decompressed and in UTF-8 if it is text in UTF-16. Raises

@@ -12,12 +12,23 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from array import array
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.records import Record, read_records
+
+
+class Counts(Protocol):
+    """The keys that stand before a mark, and how often each was noted."""
+
+    def __contains__(self, key: object, /) -> bool: ...
+
+    def count(self, key: int, /) -> int: ...
+
+
+NO_COUNTS: Counts = ()
 
 
 class ReadWholeError(Exception):
@@ -47,7 +58,7 @@ class GrowingImporter(Importer):
 
     @abstractmethod
     def read_on(
-        self, file: LogFile, since: Mark | None = None, seen: Container[int] = ()
+        self, file: LogFile, since: Mark | None = None, seen: Counts = NO_COUNTS
     ) -> Iterator[Event | Mark]:
         """Yields what read() does, and at most one mark, at its place.
 
