@@ -44,13 +44,12 @@ _CODE = lazy_regex(
         |Traceback\ \(most|File\ "[^"]+",\ line\ \d+|at\ [\w.$<>]+\s?\(.+:\d+
         |\d+\s*\|\s|[\}\])]+[;,]?\s*$
     )
-    |[;{]\s*$
-    |=>\s*[{(\w]
-    |\w\(\w*\)\s*[;{]
-    |</\w+>\s*$""",
+    """,
     _FLAGS,
 )
+_CODE_WITHIN = lazy_regex(r"=>\s*[{(\w]|\w\(\w*\)\s*[;{]|</\w+>\s*$")
 _CALL = lazy_regex(r"\s*[\w.]+\([\"'\[{(*]")
+# Without a bar it is a rule, see below.
 _TABLE = lazy_regex(r"^\s*\||\|\s*$|^[\s|:+-]+$|\s\|\s.*\s\|\s")
 # A path, an address or a file's name without words around it, also in a list, and a slash command.
 _NAME = r"(?:[~.]{0,2}/)?[\w@.+-]+(?:[/\\][\w@.+-]*)+|https?://\S+|[\w.-]+\.\w{1,5}"
@@ -78,7 +77,8 @@ _WORD = lazy_regex(r"(?<!\\)\b[^\W\d_]{2,}\b")
 _MARKED = lazy_regex(r"[{\[(<]")
 _HEADING_MARK = lazy_regex(r"\s*#{1,6}\s")
 _BOLD = lazy_regex(r"^\s*(?:[-*+]\s+|\d{1,3}[.)]\s+)?(?:\*\*|__)[^*_]+(?:\*\*|__)\s*:?\s*$")
-_STOPPED = lazy_regex(r"[.!?…。！？][\"')\]*_`]*\s*$")
+_STOPS = (".", "!", "?", "…", "。", "！", "？")
+_CLOSING = "\"')]*_`"
 _LICENCE = lazy_regex(
     r"""\b(?:WITHOUT\ WARRANT(?:Y|IES)|AS\ IS|MERCHANTABILITY|permission\ is\ hereby\ granted
     |all\ rights\ reserved|copyright\ (?:\(c\)|©|\d{4})|licensed\ under\ the
@@ -100,7 +100,7 @@ _MARKUP = lazy_regex(
     _FLAGS,
 )
 _IN_BACKTICKS = lazy_regex(r"(`[^`]*`)")
-_MARKED_UP = lazy_regex(r"[*_<\[\\#~>【\ue000-\uf8ff\ufffd+•-]|^\d")
+_MARKED_UP = lazy_regex(r"[*_<\[\\#~>【\ue000-\uf8ff\ufffd+•-]")
 _BLANKS = lazy_regex(r"  +")
 # Characters of an address that is shown without words.
 _ADDRESS_MAX = 48
@@ -119,17 +119,30 @@ def is_prose(line: str) -> bool:
         return False
     if not (_ODD.search(line) or '":' in line or line.startswith(_ODD_STARTS)):
         return True
-    line = _MARK.sub(" ", line)
+    if _MARKED.search(line):
+        line = _MARK.sub(" ", line)
     if "\\" in line or "$" in line:
         beside, formulas = _FORMULA.subn(" ", line)
         if formulas and len(_WORD.findall(beside)) < _WORDS_BESIDE_MIN:
             return False
     if _CALL.match(line):
         return False
-    if _STOPPED.search(line) and line.count(" ") >= 5 and not line.lstrip().startswith(("//", "|")):
+    if _stops(line) and line.count(" ") >= 5 and not line.lstrip().startswith(("//", "|")):
         return not _TABLE.match(line)
-    return not (_CODE.search(line) or _TABLE.search(line) or _PATH.match(line)
+    return not (_is_code(line) or ("|" in line and _TABLE.search(line)) or _PATH.match(line)
                 or _COMMAND.match(line) or _BOLD.match(line) or _RULE.match(line))  # fmt: skip
+
+
+def _is_code(line: str) -> bool:
+    if _CODE.match(line) or line.rstrip().endswith((";", "{")):
+        return True
+    may_be = "=>" in line or ")" in line or "</" in line
+    return may_be and _CODE_WITHIN.search(line) is not None
+
+
+def _stops(line: str) -> bool:
+    """Whether a line ends with a stop, before marks that close something."""
+    return line.rstrip().rstrip(_CLOSING).endswith(_STOPS)
 
 
 def is_heading(line: str) -> bool:
@@ -139,7 +152,7 @@ def is_heading(line: str) -> bool:
         >>> is_heading("## The old gate"), is_heading("Mend Your Gate"), is_heading("Mend a gate")
         (True, True, False)
     """
-    if _STOPPED.search(line) or ": " in line:
+    if ": " in line or _stops(line):
         return False
     if _HEADING_MARK.match(line):
         return True
@@ -178,7 +191,7 @@ def without_markup(text: str) -> str:
         >>> without_markup("Pushed <https://git.example/mill/commit/a62a009|a62a009> by Ana")
         'Pushed a62a009 by Ana'
     """
-    if not _MARKED_UP.search(text):
+    if not _MARKED_UP.search(text) and not text[:1].isdecimal():
         return text
     parts = _IN_BACKTICKS.split(text)
     parts[::2] = [_MARKUP.sub(_shown, part) if at == 0 else _without_head(part)

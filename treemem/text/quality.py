@@ -80,7 +80,7 @@ _FIRST_PERSON = frozenset(map(str.lower, _I)) | frozenset(
 )
 # What only prose without numbers, links, labels and symbols does not contain.
 _ODD = lazy_regex(r"[^A-Za-z\s,.?!'\"()-]")
-_NUMBER = lazy_regex(r"(?<!\S)[^\s\d]*\d\S*")
+_NUMBER = lazy_regex(r"\d\S*")
 _LABEL = lazy_regex(r"\W*(?:\*\*[^*]{2,60}\*\*|[\w ]{2,40}(?=:))\W*")
 _COMMANDS = IMPERATIVES | {"let", "let's", "please", "suppose"}
 # Words that make a statement a possibility or an opinion.
@@ -89,7 +89,8 @@ _HEDGES = frozenset(
     "would might may should can".split()
 )
 _LINK = lazy_regex(r"<?https?:[^\s>]*>?")
-_SYMBOL = lazy_regex(r"[{}\[\]<>=|\\$_^~;/#*`@]|https?:")
+_SYMBOL = lazy_regex(r"[{}\[\]<>=|\\$_^~;/#*`@]")
+_SCHEME = lazy_regex(r"https?:")
 
 
 class Quality(NamedTuple):
@@ -113,11 +114,16 @@ def features(text: str, origin: Origin, speaker: str | None, about: int = 0) -> 
     source in it; 0 where its source is not known."""
     low = folded(text)
     is_odd = _ODD.search(text) is not None
-    prose = _LINK.sub(" ", text).replace("’", "'") if is_odd else text
+    has_link = is_odd and "http" in text
+    prose = _LINK.sub(" ", text) if has_link else text
+    prose = prose.replace("’", "'") if is_odd else prose
     words = _WORD.findall(prose)
     number = max(1, len(words))
     lower = list(map(str.lower, words))
     known = frozenset(lower)
+    symbols = len(_SYMBOL.findall(text)) if is_odd else 0
+    if has_link:
+        symbols += len(_SCHEME.findall(text))
     full = SHARE_FULL * number
     is_user = origin == "typed" and speaker == "user"
     asks = text.rstrip("\"'”’)* ").endswith(("?", "？"))
@@ -137,9 +143,7 @@ def features(text: str, origin: Origin, speaker: str | None, about: int = 0) -> 
         math.log1p(min(_content(lower), CONTENT_FULL)),
         math.log1p((len(_NUMBER.findall(prose)) if is_odd else 0) + _names(text, words)),
         max(0.0, math.log(number / WORDS_LONG)),
-        min(1.0, len(_SYMBOL.findall(text)) / max(1.0, SYMBOLS_FULL * len(text)))
-        if is_odd
-        else 0.0,
+        min(1.0, symbols / max(1.0, SYMBOLS_FULL * len(text))),
         float(is_user),
         float(origin in ("typed", "person") and not is_user),
         float(origin == "assistant"),

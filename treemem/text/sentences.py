@@ -22,7 +22,11 @@ SENTENCE_CHARS_MAX = 400
 # Parts of a message that may be prose.
 _SPEECH_PARTS: frozenset[PartKind] = frozenset({"text", "pasted", "agent"})
 # After a dot, a small letter mostly goes on: "e.g. this". After a question it begins anew.
-_END = lazy_regex(r"[.!?…][\"')\]*_]*\s+(?=[A-Z0-9\"'(\[`*_])|(?<=[\w)])\?\s+(?=[a-z])|[。！？]")
+# Subtle: it begins with one set of characters, for which re scans a text very fast.
+_END = lazy_regex(
+    r"[.!?…。！？](?:(?<![。！？])[\"')\]*_]*\s+(?=[A-Z0-9\"'(\[`*_])|(?<=[\w)]\?)\s+(?=[a-z])"
+    r"|(?<=[。！？]))"
+)
 _LEAD = lazy_regex(r"\s*(?:[-*+•>#|]+\s+|\d{1,3}[.)]\s+|\[[ xX]\]\s+)*")
 # What begins an item of a list: a mark, a number, or a bold label.
 _LISTED = lazy_regex(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|(?:\*\*|__|`)[^*_`\n]+(?:\*\*|__|`)\s*[:–—-])")
@@ -87,6 +91,8 @@ def _spoken(
 ) -> SpokenSentence:
     """The sentence between start and end. quoted: see _mentions."""
     sentence = text[start:end]
+    if not quoted:
+        return SpokenSentence(sentence, origin, sentence)
     first = bisect_left(quoted, (start, start))
     last = bisect_left(quoted, (end, end))
     inside = [(a - start, b - start) for a, b in quoted[first:last]]

@@ -161,17 +161,22 @@ def settles(text: str) -> bool:
         return False
     if not (_PAST_FOLDED.search(low) or _DONE_FOLDED.search(low)):
         return False
-    return any(map(_settles_clause, _CLAUSE_END.split(low))) and not _IN_VAIN.search(low)
+    is_done = any(map(_settles_clause, _CLAUSE_END.split(low)))
+    return is_done and not _IN_VAIN.search(low) and _has_word_of_end(low)
 
 
 def _may_settle(low: str) -> bool:
-    """Whether a word of a sentence, folded, may say that something is done. Much faster than to
-    look."""
-    if low.isascii():  # an even quicker look, at the words that are between marks
-        spaced = low.encode("ascii").translate(_ASCII_MARKS).decode("ascii")
-        parts = spaced.split()
-        if "ed " not in f"{spaced} " and "is" not in parts and _DONE_PARTS.isdisjoint(parts):
-            return False
+    """Whether _has_word_of_end may be true of a sentence: a quick look at the parts of its words
+    between marks."""
+    if not low.isascii():
+        return True
+    spaced = low.encode("ascii").translate(_ASCII_MARKS).decode("ascii")
+    parts = spaced.split()
+    return "ed " in f"{spaced} " or "is" in parts or not _DONE_PARTS.isdisjoint(parts)
+
+
+def _has_word_of_end(low: str) -> bool:
+    """Whether a word of a sentence, folded, may say that something is done."""
     words = frozenset([word.strip(_MARKS) for word in low.split()])
     if not _DONE_WORDS.isdisjoint(words) or any(word.endswith("ed") for word in words):
         return True
