@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,23 +25,23 @@ FEATURES = st.builds(
 
 def test_what_is_said_more_often_typed_for_good_or_taken_up_again_matters_more() -> None:
     for better in (
-        replace(PLAIN, leaves=2),
-        replace(PLAIN, mentions=3),
-        replace(PLAIN, origin="typed"),
-        replace(PLAIN, is_lasting=True),
-        replace(PLAIN, returns=2),
-        replace(PLAIN, importance=1.0),
+        PLAIN._replace(leaves=2),
+        PLAIN._replace(mentions=3),
+        PLAIN._replace(origin="typed"),
+        PLAIN._replace(is_lasting=True),
+        PLAIN._replace(returns=2),
+        PLAIN._replace(importance=1.0),
     ):
         assert total(better) > total(PLAIN)
 
 
 def test_what_goes_on_with_another_sentence_matters_less() -> None:
-    assert total(replace(PLAIN, text="And ask before you open the gate.")) < total(PLAIN)
+    assert total(PLAIN._replace(text="And ask before you open the gate.")) < total(PLAIN)
 
 
 def test_an_open_point_matters_more_while_it_is_open() -> None:
-    point = replace(PLAIN, kind="open")
-    assert total(point) > total(replace(point, state="closed"))
+    point = PLAIN._replace(kind="open")
+    assert total(point) > total(point._replace(state="closed"))
 
 
 @given(FEATURES)

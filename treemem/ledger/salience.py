@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from treemem.text.quality import is_unclear, quality_of
 from treemem.types import EntryKind, EntryState, Origin
@@ -33,8 +33,7 @@ WORDS_LONG = 45
 RECENT_WEIGHT = 0.4
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
+class Features(NamedTuple):
     """What is known of an entry. importance: of its best statement. is_lasting: the user said it
     for good. returns: later entries about the same."""
 
@@ -58,26 +57,36 @@ def parts(entry: Features) -> tuple[tuple[str, float], ...]:
         >>> dict(parts(said))["said in several leaves"]
         0.951
     """
-    words = len(entry.text.split())
-    is_users = entry.origin in ("typed", "person")
     is_fact = entry.kind == "fact"
-    content_weight = FACT_CONTENT_WEIGHT if is_fact else CONTENT_WEIGHT
-    leaf_weight = FACT_LEAF_WEIGHT if is_fact else LEAF_WEIGHT
-    return_weight = FACT_RETURN_WEIGHT if is_fact else RETURN_WEIGHT
-    quality = quality_of(entry.text, entry.origin, entry.speaker).fact if is_fact else 0.0
     weights = {
-        "content": content_weight * min(1.0, entry.importance / IMPORTANCE_FULL),
-        "said in several leaves": leaf_weight * math.log2(max(1, entry.leaves)),
+        "content": (FACT_CONTENT_WEIGHT if is_fact else CONTENT_WEIGHT)
+        * min(1.0, entry.importance / IMPORTANCE_FULL),
+        "said in several leaves": (FACT_LEAF_WEIGHT if is_fact else LEAF_WEIGHT)
+        * math.log2(max(1, entry.leaves)),
         "said again": (0.0 if is_fact else MENTION_WEIGHT) * math.log2(max(1, entry.mentions)),
-        "comes up again": return_weight * math.log2(1 + entry.returns),
-        "a person's words": (0.0 if is_fact else TYPED_WEIGHT) * is_users,
+        "comes up again": (FACT_RETURN_WEIGHT if is_fact else RETURN_WEIGHT)
+        * math.log2(1 + entry.returns),
+        **(_of_fact(entry) if is_fact else _of_others(entry)),
+    }
+    return tuple([(name, round(weight, 3)) for name, weight in weights.items() if weight])
+
+
+def _of_fact(entry: Features) -> dict[str, float]:
+    quality = quality_of(entry.text, entry.origin, entry.speaker).fact
+    return {
+        "for good": LASTING_WEIGHT * entry.is_lasting,
+        "clear alone": FACT_QUALITY_WEIGHT * quality,
+    }
+
+
+def _of_others(entry: Features) -> dict[str, float]:
+    return {
+        "a person's words": TYPED_WEIGHT * (entry.origin in ("typed", "person")),
         "for good": LASTING_WEIGHT * entry.is_lasting,
         "still open": OPEN_WEIGHT * (entry.kind == "open" and entry.state == "holds"),
-        "clear alone": FACT_QUALITY_WEIGHT * quality,
-        "unclear alone": -UNCLEAR_WEIGHT * (not is_fact and is_unclear(entry.text)),
-        "long": -LONG_WEIGHT * (not is_fact and words > WORDS_LONG),
+        "unclear alone": -UNCLEAR_WEIGHT * is_unclear(entry.text),
+        "long": -LONG_WEIGHT * (len(entry.text.split()) > WORDS_LONG),
     }
-    return tuple((name, round(weight, 3)) for name, weight in weights.items() if weight)
 
 
 def total(entry: Features) -> float:

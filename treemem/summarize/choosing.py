@@ -6,10 +6,10 @@ most. What it does not show is in the ledger.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from treemem.summarize.base import KIND_ORDER
 from treemem.summarize.detectors import words_of
@@ -39,6 +39,7 @@ _UNTELLING = frozenset().union(
     word_classes.OBJECTS, word_classes.PLAIN_ADJECTIVES, word_classes.PREPOSITIONS,
     word_classes.SUBJECTS, word_classes.VERBS,
 )  # fmt: skip
+_NONE = _UNTELLING | {""}
 # The quality below which a gist, or a fact, is not shown at a root: of what roots show, about four
 # in five are good (docs/explanation/decisions.md, D78).
 GIST_FLOOR = 0.65
@@ -48,8 +49,7 @@ FACT_FLOOR = 0.7
 REPEATED_SHARE, REPEATED_MIN = 0.6, 3
 
 
-@dataclass(frozen=True, slots=True)
-class Offered(Generic[T]):
+class Offered(NamedTuple, Generic[T]):
     """A statement that may be shown.
 
     part: the number of the part of the node that it is from. place: in reading order. weight: how
@@ -71,9 +71,20 @@ def telling_words(text: str) -> frozenset[str]:
         >>> sorted(telling_words("They really want the old kilns again."))
         ['kiln']
     """
-    words = {word for word in map(str.lower, words_of(text)) if len(word) >= CONTENT_CHARS_MIN}
-    telling = {singular(word) for word in words - _UNTELLING if word.isalpha()}
-    return frozenset(telling - _UNTELLING)
+    return telling_of(frozenset(map(str.lower, words_of(text))))
+
+
+def telling_of(lower_words: frozenset[str]) -> frozenset[str]:
+    """The telling words among the words of a sentence in small letters."""
+    return frozenset(map(_telling, lower_words - _UNTELLING)) - _NONE
+
+
+@functools.lru_cache(maxsize=20_000)
+def _telling(word: str) -> str:
+    """A word in the singular, "" if it tells nothing."""
+    if len(word) < CONTENT_CHARS_MIN or not word.isalpha():
+        return ""
+    return singular(word)
 
 
 def main_words(sentences: Iterable[frozenset[str]], speakers: Iterable[str]) -> frozenset[str]:
@@ -134,7 +145,8 @@ def choose(offered: Sequence[Offered[T]], ceiling: int) -> list[Offered[T]]:
         chosen += picked
         left -= _tokens(picked)
     counts = Counter(one.kind for one in chosen)
-    rest = [one for one in offered if one.kind != "gist" and one not in chosen]
+    taken = set(map(id, chosen))
+    rest = [one for one in offered if one.kind != "gist" and id(one) not in taken]
     for one in sorted(rest, key=lambda one: (-one.weight, one.place)):
         if one.tokens <= left and counts[one.kind] < KIND_MAX:
             chosen.append(one)

@@ -21,7 +21,7 @@ from treemem.proposals import Draft, Excerpt, View
 from treemem.rules import wording
 from treemem.summarize import rollup
 from treemem.summarize.base import BINDING, KIND_ORDER, Client, GroupContent, LeafContent
-from treemem.summarize.choosing import Offered, choose, main_words, spread, telling_words
+from treemem.summarize.choosing import Offered, choose, main_words, spread, telling_of
 from treemem.summarize.detectors import kind_of, specifics, states_nothing, tool_errors, words_of
 from treemem.summarize.kinds.place import Place, Turn, setting_of, turn_of
 from treemem.text.prose import without_markup
@@ -79,7 +79,7 @@ CONTENT_WORDS_MIN = 3
 @dataclass(slots=True)
 class _Candidate:
     """A sentence that may enter the summary, as of a Draft, which is made of those that do. lower:
-    its words in small letters, without marks. words: those of content. place: its position in the
+    its words in small letters. words: those of content. place: its position in the
     leaf. is_closed: it is an open point that is closed later in the leaf."""
 
     kind: StatementKind
@@ -258,7 +258,8 @@ def _of_message(excerpt: Excerpt, turn: Turn) -> Iterator[_Candidate]:
     role_weight = _ROLE_WEIGHT.get(message.role, 1.0)
     places: dict[tuple[Origin, bool], Place] = {}
     for text, origin, own, is_listed in spoken_sentences(message, excerpt.start, excerpt.end):
-        words = words_of(plain := without_markup(text))
+        plain = without_markup(text)
+        words = words_of(plain)
         lower = frozenset(map(str.lower, words))
         content = frozenset([word for word in lower if len(word) >= CONTENT_CHARS_MIN])
         own, own_lower = (plain, lower) if own == text else _own(own)
@@ -277,21 +278,24 @@ def _of_message(excerpt: Excerpt, turn: Turn) -> Iterator[_Candidate]:
         importance = round(weight * kind_weight * _density(words, lower, len(content)), 4)
         settles = kind != "open" and relations.settles(text)
         yield _Candidate(
-            kind, text, speaker_of(message, origin), cited, importance, settles, origin, lower,
-            content,
+            kind, text, speaker_of(message, origin), cited, importance, settles, origin,
+            lower if plain == text else _lower(text), content,
         )  # fmt: skip
     for line, tool in _tool_errors(excerpt):
         importance = round(0.4 * role_weight, 4)
-        lower = frozenset(map(str.lower, words_of(without_markup(line))))
         yield _Candidate(
-            "error", line, tool, cited, importance, False, "result", lower, frozenset()
+            "error", line, tool, cited, importance, False, "result", _lower(line), frozenset()
         )
 
 
 def _own(text: str) -> tuple[str, frozenset[str]]:
     """A speaker's own words in a sentence, and each in small letters."""
     plain = without_markup(text)
-    return plain, frozenset(map(str.lower, words_of(plain)))
+    return plain, _lower(plain)
+
+
+def _lower(text: str) -> frozenset[str]:
+    return frozenset(map(str.lower, words_of(text)))
 
 
 def _is_rule(sentence: str, message: Message) -> bool:
@@ -358,7 +362,7 @@ def _tool_errors(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
 def _gists(candidates: Sequence[_Candidate], room: int) -> list[_Candidate]:
     """The sentence of each third of the leaf that reads best as a gist. Rules, open points and
     decisions are excluded, since they are shown under their own kind."""
-    words = {c.place: telling_words(c.text) for c in candidates}
+    words = {c.place: telling_of(c.lower) for c in candidates}
     main = main_words(words.values(), {c.speaker or "" for c in candidates})
     speaking = [
         c for c in candidates if c.kind not in (*BINDING, "decision") and c.origin != "result"
