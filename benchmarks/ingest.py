@@ -39,6 +39,7 @@ LABELS = {
     "ingest": "(b) treemem, Memory.ingest",
     "again": "(b) the same file for the 10th time",
     "grown": "(b) the file grown by 1 %",
+    "line": "(b) the file with one line more",
 }
 NAMES = ("bare", "sealed", "parts", "ingest", "sqlite-utils")
 OWN = ("sealed", "ingest", "again")
@@ -122,6 +123,7 @@ def _measure(log: Path, grown: Path, folder: Path, repeat: int) -> Runs:
             runs[name].append(_run(name, log, folder, database))
             if name == "ingest":
                 runs["again"].append(_run("again", log, folder, database))
+                runs["line"].append(_run("line", log, folder, database))
                 runs["grown"].append(_run("ingest", grown, folder, database))
             database.unlink()
     return runs

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 import statistics
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from typing import Any
 import orjson
 
 from benchmarks import harness
+from benchmarks.data.logs import Writer
 from treemem import importers
 from treemem.importers import LogFile
 from treemem.ingest.files import FileIngest, Options
@@ -35,6 +37,8 @@ from treemem.worker.source_jobs import SourceWork
 BATCH_ROWS = 1_000
 # After the first ingest, so the last of them is the tenth.
 AGAIN_TIMES = 9
+LINES_MORE = 5
+LAST_LINE_BYTES_MAX = 100_000
 _TABLE = """
 CREATE TABLE message (id TEXT PRIMARY KEY, external_id TEXT, role TEXT NOT NULL, author TEXT,
   sent_at TEXT, text TEXT NOT NULL, tokens INTEGER NOT NULL)
@@ -181,6 +185,27 @@ def again(log: Path, _rows: Path, database: Path) -> Result:
     return {"seconds": times[-1], "hash_seconds": statistics.median(hashed), "all_seconds": times}
 
 
+def line(log: Path, _rows: Path, database: Path) -> Result:
+    """Stores one line more of the file, as a watcher does that has read it before."""
+    size_bytes, times = log.stat().st_size, []
+    with log.open("rb") as stream:
+        stream.seek(-min(size_bytes, LAST_LINE_BYTES_MAX), os.SEEK_END)
+        writer = Writer.after(orjson.loads(stream.read().splitlines()[-1]))
+    try:
+        with Memory.open(database) as memory:
+            for _ in range(LINES_MORE):
+                with log.open("ab") as stream:
+                    stream.writelines(writer.lines(1))
+                began = time.perf_counter()
+                file = LogFile(str(log), log, grown=True)
+                report = memory.ingest_files([file], growing=True).files[0]
+                times.append(time.perf_counter() - began)
+                assert report.added == 1, f"{report.added} messages were stored of one line"
+    finally:
+        os.truncate(log, size_bytes)
+    return {"seconds": statistics.median(times), "all_seconds": times}
+
+
 def _hash_seconds(path: Path) -> float:
     began = time.perf_counter()
     with path.open("rb") as stream:
@@ -190,7 +215,7 @@ def _hash_seconds(path: Path) -> float:
 
 CONTENDERS: dict[str, Callable[[Path, Path, Path], Result]] = {
     "prepare": prepare, "bare": bare, "parts": parts, "sqlite-utils": sqlite_utils,
-    "sealed": sealed, "ingest": ingest, "again": again,
+    "sealed": sealed, "ingest": ingest, "again": again, "line": line,
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -96,6 +97,14 @@ class Writer:
         self._turns = 0
         self._parent: str | None = None
         self.session = self._uuid()
+
+    @classmethod
+    def after(cls, record: dict[str, Any]) -> Writer:
+        """A writer whose records go on after this last one of a log."""
+        writer = cls(uuid.UUID(record["uuid"]).int)
+        writer.session, writer._parent = record["sessionId"], record["uuid"]
+        writer._turns = 10**6  # more than the log has, so that the ids of answers are new
+        return writer
 
     def append_to(self, path: Path, size_bytes: int) -> None:
         """Appends records to a file until it has at least size_bytes."""
