@@ -350,6 +350,7 @@ NO_WORDS = set(
     message_alias.alias log_session.id source_message.state
     node.id tree.scope tree.key
     imported_file.digest imported_file.source_ids imported_file.skipped
+    file_look.path_hash file_look.look file_look.digest file_look.format
     log_mark.path log_mark.format log_mark.reading log_mark.place log_mark.hashes
     log_mark.state log_mark_key.path log_mark_key.keys
     log_file.content log_file.format log_file.path log_file.place log_file.start

@@ -61,8 +61,9 @@ DROP TABLE log_session;
 CREATE INDEX source_message_session ON source_message (session) WHERE session IS NOT NULL;
 DROP TABLE log_mark_key;
 DROP TABLE log_mark;
+DROP TABLE file_look;
 DELETE FROM _sqlite_migrations
-WHERE name IN ('m015_lean_ledger', 'm016_log_marks', 'm017_sessions');
+WHERE name IN ('m015_lean_ledger', 'm016_log_marks', 'm017_sessions', 'm018_looks');
 PRAGMA user_version = 14;
 """
 TO_SCHEMA_8 = """

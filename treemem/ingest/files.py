@@ -27,6 +27,7 @@ from treemem.importers.streams.marks import GrowingImporter, Mark, ReadWholeErro
 from treemem.ingest import blobs, growth, matching, reconcile, renewal
 from treemem.ingest.continuations import Continuation
 from treemem.ingest.growth import Before, Hashes, KnownLog, MarkKeeper
+from treemem.ingest.looks import Look
 from treemem.ingest.matching import LogMessage, MessageMatcher
 from treemem.ingest.order import HeldBackError, ParentsFirst
 from treemem.ingest.titles import TitlesElsewhere
@@ -146,10 +147,14 @@ def file_reports(
     """Ingests a file and yields its report. For an archive, yields one report for all skipped
     members, if any, and one for each other member. titles: gets those of sessions of other
     files. ordered: the order of the files. Raises HeldBackError if this one comes later in it."""
+    ingest = FileIngest(database, file, clock, options, titles, ordered)
+    if ingest.is_unchanged():
+        yield ingest.report
+        return
     try:
         with archives.open_archive(file) as archive:
             if archive is None:
-                yield FileIngest(database, file, clock, options, titles, ordered).run()
+                yield ingest.run()
                 return
             skipped_members = FileReport(file.label, found=file.found)
             for skipped in archive.survey():
@@ -214,6 +219,8 @@ class FileIngest:
         self._file = file
         self._clock = clock
         self._options = options
+        self._reading = options.redaction.label + (_AS_MINE if options.as_mine else "")
+        self._look = Look(file, options.importer, self._reading)
         self._sources: dict[str, Source] = {}
         self._is_own_call: dict[str, bool] = {}
         self._is_mine: dict[str, bool] = {}
@@ -221,6 +228,16 @@ class FileIngest:
         self._known: KnownLog | None = None
         self._marks: MarkKeeper | None = None
         self.report = FileReport(file.label, found=file.found)
+
+    @property
+    def _may_be_known(self) -> bool:
+        """Whether a file that was read need not be read again. Its attachments need that: whether
+        they were written is not stored."""
+        return self._options.keep_blobs is None
+
+    def is_unchanged(self) -> bool:
+        """Whether the file looks as it did when it was read. Then its report is complete."""
+        return self._may_be_known and self._look.load(self._database, self.report)
 
     def run(self) -> FileReport:
         """Stores the file's messages. If the file cannot be read, sets report.error. Raises
@@ -235,7 +252,7 @@ class FileIngest:
 
     def _run(self) -> None:
         original = self._file
-        reading = self._options.redaction.label + (_AS_MINE if self._options.as_mine else "")
+        reading = self._reading
         known = self._known_log(reading)
         if known is not None and not known.is_much_larger and self._run_on(known, reading):
             return
@@ -247,10 +264,9 @@ class FileIngest:
         hashes = Hashes()
         digest = _digest_of(self._file, importer, reading, (continuation.update, hashes.update))
         self._file = continuation.finish()
-        # The file must be read again for its attachments: whether they were written is not stored.
-        may_be_known = self._options.keep_blobs is None
-        if may_be_known and imported_files.load(self._database, digest, self.report):
+        if self._may_be_known and imported_files.load(self._database, digest, self.report):
             continuation.remember(self._database)
+            self._look.remember(self._database, importer, digest)
             return
         if known is None or not self._read(importer, reading, hashes, known):
             self._read(importer, reading, hashes, None)
@@ -260,6 +276,7 @@ class FileIngest:
             self._keep_mark()
             growing = self._options.growing
             imported_files.remember(self._database, digest, self.report, growing=growing)
+            self._look.remember(self._database, importer, digest)
 
     def _known_log(self, reading: str) -> KnownLog | None:
         """What is known of a log that may have grown; None to read it from its start."""

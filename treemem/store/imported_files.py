@@ -70,6 +70,26 @@ def forget_states(database: Database, source_id: str) -> None:
     database.execute(_FORGET_STATES, {"source": source_id})
 
 
+# -- looks -----------------------------------------------------------------------------
+
+_LOOKED = "SELECT digest, format FROM file_look WHERE path_hash = ? AND look = ?"
+_LOOK = """
+INSERT OR REPLACE INTO file_look (path_hash, look, digest, format) VALUES (?, ?, ?, ?)
+"""
+
+
+def looked(database: Database, path_hash: str, look: str) -> tuple[str, str] | None:
+    """The digest and the format of a file that looked so when it was read; None if none did."""
+    row = database.row(_LOOKED, (path_hash, look))
+    return None if row is None else (row[0], row[1])
+
+
+def look(database: Database, path_hash: str, look: str, digest: str, format_name: str) -> None:
+    """Records how a file looked that has this digest."""
+    with database.transaction():
+        database.execute(_LOOK, (path_hash, look, digest, format_name))
+
+
 # -- texts, for a scrub ----------------------------------------------------------------
 
 

@@ -270,3 +270,13 @@ UPDATE source_message SET session_seq =
 ALTER TABLE source_message DROP COLUMN session;
 CREATE INDEX source_message_session ON source_message (session_seq) WHERE session_seq IS NOT NULL;
 """
+
+# Step 18.
+LOOKS = """
+CREATE TABLE file_look (            -- how files looked when they were read, to pass over them
+  path_hash TEXT PRIMARY KEY,
+  look TEXT NOT NULL,               -- hash of size, times, inode, and how it was read
+  digest TEXT NOT NULL,             -- as in imported_file
+  format TEXT NOT NULL              -- the importer's name
+) STRICT, WITHOUT ROWID;
+"""
