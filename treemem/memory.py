@@ -524,7 +524,7 @@ class Memory(BrowseMethods, DayMethods, RuleMethods, QueueMethods, AskMethods, N
 
     def status(self, *, space: bool = False) -> Status:
         """Returns what is stored and queued, and what would improve the memory. space: also count
-        the bytes of the file by table, which takes 2 seconds a gigabyte."""
+        the bytes of the file by table, which takes some 1.3 seconds a gigabyte."""
         from treemem.diagnostics.space import read_space
         from treemem.diagnostics.status import read_status
         from treemem.store.file import memo
