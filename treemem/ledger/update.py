@@ -118,6 +118,8 @@ def _move(database: Database, found: Iterable[Sequence[Mention]]) -> bool:
 def _last(mentions: Sequence[Mention]) -> tuple[EntryKind, Mention]:
     """What an entry is, and where it was last said as that."""
     kinds = [matching.entry_kind(m.kind, m.text, m.origin) for m in mentions]
+    if len(mentions) == 1:
+        return kinds[0], mentions[0]
     # Subtle: if somebody quotes a rule, the user does not say it again.
     order = [
         (_KIND_ORDER[kind], ORIGINS.index(mention.origin))
@@ -153,7 +155,7 @@ def _row(
         entry.kind, statement_seq, min(times, default=None), entry.last_ms, entry.last_source,
         entry.last_position, entry.mentions, entry.leaves,
         matching.is_for_good(entry.kind, entry.text, entry.origin),
-        _salience(entry, "holds", 0), int(is_unsure), entry.seq,
+        0.0 if is_unsure else _salience(entry, "holds", 0), int(is_unsure), entry.seq,
     )  # fmt: skip
 
 
@@ -174,11 +176,10 @@ def _link(database: Database, placed: Mapping[int, Placed]) -> None:
     known = {**placed, **entries.placed(database, others)}
     pairs = {(min(seq, other), max(seq, other))
              for seq, found in near.items() for other in found if other in known}  # fmt: skip
-    may_be_related = matching.Likeness(known).may_be_related
     at = _places_in_messages(database, known.values())
     links: list[tuple[int, LinkKind, int]] = []
-    for one, other in pairs:
-        in_order = _in_order(known[one], known[other], at) if may_be_related(one, other) else None
+    for one, other in matching.perhaps_related(known, pairs):
+        in_order = _in_order(known[one], known[other], at)
         if in_order is not None:
             kind = matching.effect(*in_order)
             # That a message comes back to its subject says nothing.
@@ -209,8 +210,10 @@ def _nearest(
         counts = Counter(itertools.chain.from_iterable(telling))
         counts.pop(seq, None)
         least = 1 if seq in rules else min(SHARED_MIN, len(telling))
-        ranked = sorted((-count, other) for other, count in counts.items() if count >= least)
-        near[seq] = [other for _, other in ranked[:NEAREST_MAX]]
+        found = [other for other, count in counts.items() if count >= least]
+        if len(found) > NEAREST_MAX:
+            found = sorted(found, key=lambda other: (-counts[other], other))[:NEAREST_MAX]
+        near[seq] = found
         if seq in rules:  # all rules that it may end, or be ended by, however many there are
             near[seq] += {other for stem in stems for other in of_rules.get(stem, ())} - {seq}
     return near

@@ -304,7 +304,7 @@ def replaces(newer: str, older: str) -> bool:
     if len(shared) < REPLACED_WORDS_MIN:
         return False
     share = len(shared) / min(len(ours), len(theirs))
-    alike = len(shared) / len(ours | theirs)
+    alike = len(shared) / (len(ours) + len(theirs) - len(shared))
     updates = _is_update(newer)
     if share < REPLACED_SHARE_MIN or alike < (UPDATED_ALIKE_MIN if updates else REPLACED_SHARE_MIN):
         return False
