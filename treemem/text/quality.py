@@ -140,7 +140,7 @@ def features(text: str, origin: Origin, speaker: str | None, about: int = 0) -> 
         float(_commands(text) if is_odd else lower[:1] != [] and lower[0] in _COMMANDS),
         min(1.0, _count(_HEDGES, known, lower) / full),
         float(min(about, ABOUT_FULL)),
-        math.log1p(min(_content(lower), CONTENT_FULL)),
+        math.log1p(min(_content(lower, has_pairs=not low.isascii()), CONTENT_FULL)),
         math.log1p((len(_NUMBER.findall(prose)) if is_odd else 0) + _names(text, words)),
         max(0.0, math.log(number / WORDS_LONG)),
         min(1.0, symbols / max(1.0, SYMBOLS_FULL * len(text))),
@@ -155,12 +155,14 @@ def _count(wanted: frozenset[str], known: frozenset[str], words: list[str]) -> i
     return 0 if wanted.isdisjoint(known) else sum(map(wanted.__contains__, words))
 
 
-def _content(words: list[str]) -> int:
-    """The number of words that have a meaning of their own. words: in small letters."""
-    return len([
+def _content(words: list[str], *, has_pairs: bool) -> int:
+    """The number of words that have a meaning of their own. words: in small letters. has_pairs:
+    some may be in a script without spaces."""
+    telling = [
         word for word in words
-        if (len(word) >= CONTENT_CHARS_MIN or _PAIR.match(word)) and word not in STOP_WORDS
-    ])  # fmt: skip
+        if len(word) >= CONTENT_CHARS_MIN or (has_pairs and _PAIR.match(word))
+    ]  # fmt: skip
+    return len(telling) - sum(map(STOP_WORDS.__contains__, telling))
 
 
 def _names(text: str, words: list[str]) -> int:
@@ -203,7 +205,7 @@ def _totals(text: str, origin: Origin, speaker: str | None) -> tuple[float, floa
         return -math.inf, -math.inf
     values = features(text, origin, speaker)
     gist, fact = (
-        always + sum(map(float.__mul__, weights, values)) for always, *weights in _weights()
+        always + sum(map(float.__mul__, weights, values)) for always, weights in _weights()
     )
     return gist, fact
 
@@ -261,21 +263,20 @@ def _probability(total: float) -> float:
 
 
 @functools.cache
-def _weights() -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _weights() -> list[tuple[float, list[float]]]:
     """The weights for gists and for facts: what is added always, and those of FEATURES."""
     from importlib import resources
 
     file = resources.files("treemem.text").joinpath("quality.json")
     read = json.loads(file.read_text(encoding="utf-8"))
-    gist, fact = (
-        (float(read[kind]["always"]), *(float(read[kind][name]) for name in FEATURES))
+    return [
+        (float(read[kind]["always"]), [float(read[kind][name]) for name in FEATURES])
         for kind in ("gist", "fact")
-    )
-    return gist, fact
+    ]
 
 
 @functools.cache
 def _weights_of_about() -> tuple[float, float]:
     """The weight of each main word for a gist and for a fact."""
-    gist, fact = (weights[1 + FEATURES.index("about")] for weights in _weights())
+    gist, fact = (weights[FEATURES.index("about")] for _, weights in _weights())
     return gist, fact

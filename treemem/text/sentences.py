@@ -134,9 +134,9 @@ def _speech(
     a sentence ends no stretch."""
     plain = plain_origin(message)
     at = start
-    for part in sorted(message.parts, key=lambda part: (part.start, part.end)):
-        if part.start >= end:
-            break
+    # A message of megabytes has thousands of parts, and is read in hundreds of stretches.
+    inside = [part for part in message.parts if part.start < end and part.end > start]
+    for part in sorted(inside, key=lambda part: (part.start, part.end)):
         if (part.start, part.end) in quoted and part.start >= at:
             continue
         if part.start > at:

@@ -142,14 +142,14 @@ def _may_be_other(forms: Sequence[str]) -> bool:
     much as it can. Most sentences are facts at this look, which neither joins nor counts them."""
     always, lengths, ones, pairs, threes, around = _gains()
     bound = ("<", *forms, ">")
-    packed = sum((
-        always,
-        lengths[bisect_left(_LENGTHS, len(forms))],
-        *ones.of(forms),
-        *pairs.of(itertools.pairwise(bound)),
-        *threes.of(zip(bound, bound[1:], bound[2:], strict=False)),
-        *around.of(zip(bound, bound[2:], strict=False)),
-    ))  # fmt: skip
+    packed = (
+        always
+        + lengths[bisect_left(_LENGTHS, len(forms))]
+        + sum(ones.of(forms))
+        + sum(pairs.of(itertools.pairwise(bound)))
+        + sum(threes.of(zip(bound, bound[1:], bound[2:], strict=False)))
+        + sum(around.of(zip(bound, bound[2:], strict=False)))
+    )
     return bool((packed + _BELOW) & _HIGHEST)
 
 
