@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 from treemem import patterns
 from treemem.patterns import folded, lazy_regex
 from treemem.rules import succession, wording
+from treemem.summarize import detectors
+from treemem.summarize.kinds import constraints, decisions, empty, failures, open_points
+from treemem.summarize.kinds.phrases import Phrases
 from treemem.text import quality
 from treemem.verify import relations
 
@@ -82,13 +85,20 @@ def test_copies_work_before_and_after_the_first_use() -> None:
         assert expression.search("fees")
 
 
-FOLDED = [
-    value
-    for module in (quality, relations, succession, wording)
-    for one in vars(module).values()
-    for value in (one if isinstance(one, tuple) else (one,))
-    if isinstance(value, patterns._FoldedRegex)
-]
+def folded_in(value: object) -> list[patterns._FoldedRegex]:
+    """The expressions for folded texts among a module's names."""
+    if isinstance(value, patterns._FoldedRegex):
+        return [value]
+    if isinstance(value, tuple):
+        return [one for part in value for one in folded_in(part)]
+    return folded_in(tuple(map(tuple, value._groups))) if isinstance(value, Phrases) else []
+
+
+MODULES = (
+    constraints, decisions, detectors, empty, failures, open_points, quality, relations, succession,
+    wording,
+)  # fmt: skip
+FOLDED = [one for module in MODULES for value in vars(module).values() for one in folded_in(value)]
 # The words of the expressions, and what is between words; letters that re takes for others.
 PIECES = sorted({word for one in FOLDED for word in re.findall(r"[a-z]+", one.pattern)})
 TEXTS = st.lists(
@@ -101,6 +111,7 @@ TEXTS = st.lists(
 @settings(deadline=None)
 @given(TEXTS | st.text(max_size=60))
 def test_an_expression_for_folded_texts_finds_what_one_that_ignores_case_does(text: str) -> None:
+    assert len(FOLDED) > 150
     for expression in FOLDED:
         plain = re.compile(expression.pattern, expression._flags | re.IGNORECASE)
         found = [match.span() for match in expression.finditer(folded(text))]
