@@ -262,3 +262,74 @@ class CodexLog:
         if kind == 10:
             return [self._said("developer", _text(rng))]
         return [self._row("session_meta", id=_uuid(rng), cwd="/w/other")]
+
+
+class PiLog:
+    """Writes entries of pi's sessions: a tree."""
+
+    def __init__(self, rng: random.Random, wildness: float) -> None:
+        self._rng, self._wildness = rng, wildness
+        self._ids: list[str] = []
+        self._calls: list[str] = []
+        self._header: list[dict[str, Any]] = [
+            {"type": "session", "id": _uuid(rng), "version": 3, "cwd": "/w/shop",
+             "timestamp": "2026-01-05T09:00:00Z"}
+        ]  # fmt: skip
+
+    def lines(self, count: int) -> list[bytes]:
+        """The lines of the next entries."""
+        lines = [_line(self._rng, row, is_damaged=False) for row in self._header]
+        self._header = []
+        while len(lines) < count:
+            is_wild = self._rng.random() < self._wildness
+            row = self._wild() if is_wild else self._turn()
+            is_damaged = self._rng.random() < self._wildness / 8
+            lines.append(_line(self._rng, row, is_damaged=is_damaged))
+        return lines
+
+    def _entry(self, message: dict[str, Any], **fields: Any) -> dict[str, Any]:
+        row = {
+            "type": "message", "id": f"{self._rng.getrandbits(32):08x}",
+            "parentId": self._ids[-1] if self._ids else None, "message": message,
+            "timestamp": f"2026-01-05T09:00:{self._rng.randrange(3):02}Z", **fields,
+        }  # fmt: skip
+        self._ids.append(str(row["id"]))
+        return row
+
+    def _turn(self) -> dict[str, Any]:
+        rng = self._rng
+        if self._calls and rng.random() < 0.5:
+            call = self._calls.pop()
+            return self._entry({"role": "toolResult", "toolCallId": call,
+                                "content": [{"type": "text", "text": _text(rng)}]})  # fmt: skip
+        content = [{"type": "text", "text": rng.choice(_WORDS)}]
+        if rng.random() < 0.4:
+            return self._entry({"role": "user", "content": content})
+        if rng.random() < 0.5:
+            self._calls.append(f"call_{rng.getrandbits(40):x}")
+            content = [{"type": "toolCall", "id": self._calls[-1], "name": rng.choice(("sh", "rg")),
+                        "arguments": {"q": _text(rng)}}]  # fmt: skip
+        return self._entry({"role": "assistant", "content": content})
+
+    def _wild(self) -> dict[str, Any]:
+        rng, user = self._rng, {"role": "user", "content": _text(self._rng)}
+        kind = rng.randrange(9)
+        if kind == 0 and self._ids:
+            return self._entry(user, parentId=rng.choice(self._ids))
+        if kind == 1 and self._ids:
+            return self._entry(user, parentId=rng.choice(self._ids[-5:]))
+        if kind == 2:
+            return self._entry(user, parentId=None)
+        if kind == 3:
+            return self._entry(user, parentId="unknown")
+        if kind == 4 and self._ids:
+            return self._entry(user, id=rng.choice(self._ids))
+        if kind == 5:
+            return self._entry({}, type="compaction", summary=_text(rng))
+        if kind == 6:
+            return self._entry({}, type="session_info", name=_text(rng))
+        if kind == 7:
+            row = self._entry(user)
+            del row["parentId"]
+            return row
+        return {"type": "session", "id": _uuid(rng), "version": 3, "timestamp": "2026-01-05"}

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import FakeClock
-from tests.helpers.growing_logs import ClaudeCodeLog, CodexLog
+from tests.helpers.growing_logs import ClaudeCodeLog, CodexLog, PiLog
 from treemem import FileReport, Memory
-from treemem.importers import LogFile, by_name
+from treemem.importers import LogFile, by_name, pi
 from treemem.importers.claude_code import survey as claude_code_survey
 from treemem.importers.codex import survey as codex_survey
 from treemem.importers.streams.marks import GrowingImporter, Mark, ReadWholeError
@@ -21,12 +21,12 @@ from treemem.ingest import files, growth
 from treemem.store.database import Database
 from treemem.types import Message, Source
 
-_FORMATS = {"claude-code": ClaudeCodeLog, "codex": CodexLog}
+_FORMATS = {"claude-code": ClaudeCodeLog, "codex": CodexLog, "pi": PiLog}
 
 
 @pytest.fixture(autouse=True)
 def _marks_near_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    for survey in (claude_code_survey, codex_survey):
+    for survey in (claude_code_survey, codex_survey, pi):
         monkeypatch.setattr(survey, "_BEHIND_MIN", 2)
     monkeypatch.setattr(growth, "SIZE_BYTES_MIN", 0)
     monkeypatch.setattr(growth, "_GROWTH_MAX", 2.0)
@@ -335,3 +335,25 @@ def test_blocks_in_between_are_compared_in_turn(
         for count in range(71, 140):
             growing.read(bytes(data) + b"".join(lines[70:count]))
         assert growing.wholes >= 1
+
+
+def test_a_copy_under_another_name_and_its_growth_store_nothing_twice(on: Growing) -> None:
+    copy = on.log.with_name("0f0f0f0f-57a5-4f26-b12d-d022ee4e51b7.jsonl")
+    copy.write_bytes(b"".join(_log()[:75]))
+    on.memory.ingest_files([LogFile(str(copy), copy)])
+    on.read(b"".join(_log()[:80]))
+    copy.write_bytes(b"".join(_log()[:80]))
+    on.memory.ingest_files([LogFile(str(copy), copy)])
+    assert on.database.value("SELECT count(DISTINCT identity) FROM message") == len(
+        _texts_in(_log()[:80])
+    )
+    for view in on.memory.sources():
+        texts = [message.text for message in on.memory.messages(view.source.id)]
+        assert texts == _texts_in(_log()[:80])
+
+
+def test_a_log_that_was_deleted_and_comes_back_larger_is_read_on(on: Growing) -> None:
+    on.log.unlink()
+    on.read(b"".join(_log()[:80]), grown=False)
+    assert _texts(on) == _texts_in(_log()[:80])
+    assert on.wholes == 0

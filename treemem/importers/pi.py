@@ -13,18 +13,29 @@ from typing import Any
 
 from treemem.config import LOG_PLACES
 from treemem.importers.common.attachments import compact_json
-from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.base import Event, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message
 from treemem.importers.common.content import BlockReader, Content
-from treemem.importers.common.records import events_of, read_records, skim_json
+from treemem.importers.common.records import TOO_DEEP, parse_json, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
+from treemem.importers.streams.marks import (
+    NO_COUNTS,
+    Counts,
+    GrowingImporter,
+    Mark,
+    ReadWholeError,
+    key_of,
+    marked_records,
+)
 from treemem.types import Message, MessageKind, Role, Source
 
 EMPTY = "empty message"
 NOT_AN_OBJECT = "no message: not an object"
 
 _NONE = -1
+# A mark has this many records behind it, if possible, and never more than the second number.
+_BEHIND_MIN, _BEHIND_MAX = 50, 2_000
 _SUMMARIES = frozenset({"compaction", "branch_summary"})
 _FOLLOWERS = ("toolResult", "custom", "hookMessage")
 _ENTRY_TYPES = frozenset({"message", "custom_message", *_SUMMARIES})
@@ -36,7 +47,7 @@ _ROLES: dict[object, tuple[Role, MessageKind]] = {
 }  # fmt: skip
 
 
-class Pi(Importer):
+class Pi(GrowingImporter):
     """Imports the sessions below ~/.pi/agent/sessions."""
 
     name = "pi"
@@ -57,26 +68,34 @@ class Pi(Importer):
         long_line = not entries and has_key(rest, "type", "message") and has_key(rest, "parentId")
         return 0.85 if long_line else 0.0
 
-    def read(self, file: LogFile) -> Iterator[Event]:
-        survey = _Survey()
-        with file.open() as stream:
-            for item in read_records(stream, skim_json):
-                survey.add(as_dict(None if isinstance(item, Skipped) else item.value))
+    def read_on(
+        self, file: LogFile, since: Mark | None = None, seen: Counts = NO_COUNTS
+    ) -> Iterator[Event | Mark]:
+        survey = _Survey(since, seen)
+        for item in marked_records(file, skim_json, since, survey.ends):
+            survey.lines.append(item.line or 0)
+            survey.add(as_dict(None if isinstance(item, Skipped) else item.value))
         survey.finish()
-        yield from _Reading(file, survey).events()
+        yield from _Reading(file, survey, since).events()
 
 
 class _Survey:
     """The first pass: the session's id and title, and the ancestors of its last entry.
 
     An entry without parentId (as in the first versions), or whose parent is not in the file,
-    continues the entry before it. One whose parentId is null begins a new tree.
+    continues the entry before it. One whose parentId is null begins a new tree. lines, ends: the
+    line of each record, and the offset after it. The mark is before an active entry that all later
+    ones descend from, or from nothing before it.
     """
 
-    def __init__(self) -> None:
-        self.session_id: str | None = None
+    def __init__(self, since: Mark | None, seen: Counts) -> None:
+        self._since, self._seen = since, seen
+        self.session_id: str | None = since.state["session"] if since else None
         self.title: str | None = None
-        self.project: str | None = None
+        self.project: str | None = since.state["project"] if since else None
+        self.lines, self.ends = array("q"), array("q")
+        self._keys = array("q")  # of each entry's id; 0 without one
+        self._marked = _NONE
         self._ordinal_of: dict[str, int] = {}
         self._parent = array("q")  # ordinal of the parent
         self._follows = bytearray()
@@ -88,6 +107,7 @@ class _Survey:
         self._active.append(0)
         self._follows.append(_accompanies(value))
         self._parent.append(_NONE)
+        self._keys.append(0)
         if value.get("type") == "session":
             self.session_id = self.session_id or as_text(value.get("id"))
             self.project = self.project or as_text(value.get("cwd"))
@@ -99,9 +119,18 @@ class _Survey:
         if value.get("parentId", "") is not None:
             parent = as_text(value.get("parentId")) or ""
             self._parent[ordinal] = self._ordinal_of.get(parent, self._newest)
+            if ordinal and parent not in self._ordinal_of:
+                self._require_new(parent)
         if entry_id := as_text(value.get("id")):
+            self._require_new(entry_id)
+            self._keys[ordinal] = key_of(entry_id)
             self._ordinal_of.setdefault(entry_id, ordinal)
         self._newest = ordinal
+
+    def _require_new(self, entry_id: str) -> None:
+        """Raises ReadWholeError if an entry before the mark has this id."""
+        if self._since is not None and key_of(entry_id) in self._seen:
+            raise ReadWholeError
 
     def finish(self) -> None:
         at = self._newest
@@ -113,6 +142,31 @@ class _Survey:
             if self._follows[ordinal] and parent != _NONE and self._active[parent]:
                 self._active[ordinal] = 1
         self._ordinal_of.clear()
+        if self._since is not None and not (self._active and self._active[0]):
+            raise ReadWholeError
+        self._marked = self._find_marked()
+
+    def _find_marked(self) -> int:
+        last, lowest, marked = len(self._active) - 1, len(self._active), _NONE
+        for ordinal in range(last, max(0, last - _BEHIND_MAX), -1):
+            line = self.lines[ordinal]
+            is_alone = ordinal == last or self.lines[ordinal + 1] > line
+            is_alone = is_alone and self.lines[ordinal - 1] == line - 1
+            if lowest >= ordinal and self._active[ordinal] and is_alone and self._keys[ordinal]:
+                marked = ordinal
+                if last - ordinal >= _BEHIND_MIN:
+                    break
+            if self._parent[ordinal] != _NONE:
+                lowest = min(lowest, self._parent[ordinal])
+        return marked
+
+    def mark_at(self, ordinal: int) -> Mark | None:
+        """The mark before a record, if it is there."""
+        if ordinal != self._marked:
+            return None
+        state = {"session": self.session_id, "project": self.project}
+        keys = array("q", filter(None, self._keys[:ordinal]))
+        return Mark(self.ends[ordinal - 1], self.lines[ordinal] - 1, state, keys)
 
     def is_active(self, ordinal: int) -> bool:
         """Whether an entry is active, as is one appended since the survey."""
@@ -122,10 +176,12 @@ class _Survey:
 class _Reading:
     """The second pass over one file."""
 
-    def __init__(self, file: LogFile, survey: _Survey) -> None:
+    def __init__(self, file: LogFile, survey: _Survey, since: Mark | None) -> None:
         self._file = file
         self._survey = survey
+        self._since = since
         self._blocks = BlockReader()
+        self._blocks.names.restore({} if since is None else since.state["tools"])
         self._session = survey.session_id or _id_of(file)
         self._source = Source(
             id=f"{Pi.name}/{printable(self._session)}",
@@ -135,13 +191,29 @@ class _Reading:
             project=survey.project,
         )
 
-    def events(self) -> Iterator[Event]:
-        with self._file.open() as stream:
-            yield from events_of(
-                read_records(stream),
-                lambda at, item: self._message(at, item.value),
-                lambda _: self._source,
-            )
+    def events(self) -> Iterator[Event | Mark]:
+        if self._since is not None and self._source.id != self._since.state["source"]:
+            raise ReadWholeError
+        is_open = False
+        for ordinal, item in enumerate(marked_records(self._file, parse_json, self._since)):
+            if (mark := self._survey.mark_at(ordinal)) is not None:
+                mark.state.update(source=self._source.id, tools=self._blocks.names.waiting())
+                yield mark
+            if isinstance(item, Skipped):
+                yield item
+                continue
+            try:
+                message = self._message(ordinal, item.value)
+            except RecursionError:
+                yield Skipped(TOO_DEEP, item.line, problem=True)
+                continue
+            if isinstance(message, str):
+                yield Skipped(message, item.line)
+                continue
+            if not is_open:
+                is_open = True
+                yield self._source
+            yield message
 
     def _message(self, ordinal: int, value: object) -> Message | str:
         """The message of an entry, or the reason to skip it."""
