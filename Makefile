@@ -166,6 +166,7 @@ lint: setup  ## Check format, style, types and layers
 bench-smoke: setup  ## Run every benchmark in miniature, to show that it works
 	@$(BIN)/python -m pip install --quiet --quiet --group bench
 	$(BIN)/python -m benchmarks.scale.report --smoke
+	$(BIN)/python -m benchmarks.scale.shapes --smoke
 	$(BIN)/python benchmarks/recall.py --sample --budgets 500,2000
 	$(BIN)/python benchmarks/known_item.py --smoke
 	$(BIN)/python benchmarks/several.py --smoke

@@ -18,13 +18,16 @@ TOPIC_HEX_LENGTH = 7
 
 def _digest(person: bytes, fields: Iterable[str | int | None]) -> str:
     """BLAKE2b-128 over the fields, each behind its length, so that no two lists collide."""
-    state = hashlib.blake2b(digest_size=ID_HEX_LENGTH // 2, person=person)
+    pieces = []
     for value in fields:
         # Subtle: None, "" and "0" must differ, and no field may run into the next.
-        data = b"" if value is None else str(value).encode("utf-8", "surrogatepass")
-        state.update(b"-" if value is None else b"%d:" % len(data))
-        state.update(data)
-    return state.hexdigest()
+        if value is None:
+            pieces.append(b"-")
+        else:
+            data = str(value).encode("utf-8", "surrogatepass")
+            pieces += (b"%d:" % len(data), data)
+    whole = b"".join(pieces)
+    return hashlib.blake2b(whole, digest_size=ID_HEX_LENGTH // 2, person=person).hexdigest()
 
 
 def message_identity(message: Message, source_id: str) -> str | None:

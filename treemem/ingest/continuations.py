@@ -94,10 +94,13 @@ class Continuation:
         yield from log_files.at_path(self._database, name, self._path)
         with self._original.open() as stream:
             beginning = stream.read(_START_BYTES)
-        for size_bytes in log_files.start_sizes(self._database):
-            if size_bytes <= len(beginning):
-                start = _digest(beginning[:size_bytes])
-                yield from log_files.with_start(self._database, name, start, size_bytes)
+        starts = [
+            (size_bytes, _digest(beginning[:size_bytes]))
+            for size_bytes in log_files.start_sizes(self._database)
+            if size_bytes <= len(beginning)
+        ]
+        if starts:
+            yield from log_files.with_starts(self._database, name, starts)
 
     def _moved_place(self) -> str | None:
         """The place of a new file in a folder that was moved, of a format whose sources extend

@@ -56,11 +56,12 @@ def mark(message: Message) -> Message:
         origin = plain_origin(message)
     if origin == "assistant":
         parts += list(_for_interface(message.text, parts))
-    parts += [
-        Part("code", *span)
-        for start, end in _plain(message.text, parts)
-        for span in _fences(message.text, start, end, is_typed=origin == "typed")
-    ]
+    if "```" in message.text or "~~~" in message.text:
+        parts += [
+            Part("code", *span)
+            for start, end in _plain(message.text, parts)
+            for span in _fences(message.text, start, end, is_typed=origin == "typed")
+        ]
     if origin == "typed":
         parts += [
             Part("pasted", *span)
@@ -109,8 +110,6 @@ def _fences(text: str, start: int, end: int, *, is_typed: bool) -> list[tuple[in
     is_typed: whether the text may be the user's. Then a last block that is not closed may mean that
     a block contains a fence, and nobody can tell which is which: all from the first is code.
     """
-    if "```" not in text and "~~~" not in text:
-        return []
     matches = list(_FENCE.finditer(text, start, end))
     spans = [match.span() for match in matches]
     if is_typed and len(spans) > 1 and not _is_closed(matches[-1]):

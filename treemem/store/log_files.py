@@ -11,15 +11,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from treemem.store.database import Database
+from treemem.store.database import Database, json_list
 
 _BY_PATH = """
 SELECT content, format, path, place, size_bytes, start, start_bytes FROM log_file
 WHERE format = ? AND path = ?
 """
 _BY_START = """
-SELECT content, format, path, place, size_bytes, start, start_bytes FROM log_file
-WHERE start_bytes = ? AND start = ? AND format = ? LIMIT ?
+SELECT f.content, f.format, f.path, f.place, f.size_bytes, f.start, f.start_bytes
+FROM json_each(:starts) s CROSS JOIN log_file f
+  ON f.start_bytes = json_extract(s.value, '$[0]') AND f.start = json_extract(s.value, '$[1]')
+WHERE f.format = :format LIMIT :limit
+"""
+# Goes from one size to the next: DISTINCT would read the rows of all files for each file.
+_START_SIZES = """
+WITH RECURSIVE size (bytes) AS (
+  SELECT min(start_bytes) FROM log_file
+  UNION ALL SELECT (SELECT min(start_bytes) FROM log_file WHERE start_bytes > size.bytes)
+  FROM size WHERE size.bytes IS NOT NULL)
+SELECT bytes FROM size WHERE bytes IS NOT NULL
 """
 _BELOW = """
 SELECT content, format, path, place, size_bytes, start, start_bytes FROM log_file
@@ -56,15 +66,15 @@ def at_path(database: Database, format_name: str, path: str) -> list[LogFileRow]
 
 
 def start_sizes(database: Database) -> list[int]:
-    """The sizes of the stored starts."""
-    return [row[0] for row in database.rows("SELECT DISTINCT start_bytes FROM log_file")]
+    """The sizes of the stored starts, the smallest first."""
+    return [size_bytes for (size_bytes,) in database.rows(_START_SIZES)]
 
 
-def with_start(
-    database: Database, format_name: str, start: str, start_bytes: int
+def with_starts(
+    database: Database, format_name: str, starts: Iterable[tuple[int, str]]
 ) -> list[LogFileRow]:
-    """The files that begin with these bytes."""
-    parameters = (start_bytes, start, format_name, _ALIKE_MAX)
+    """The files that begin with one of these. starts: the sizes and digests of beginnings."""
+    parameters = {"starts": json_list(starts), "format": format_name, "limit": _ALIKE_MAX}
     return [LogFileRow(*row) for row in database.rows(_BY_START, parameters)]
 
 

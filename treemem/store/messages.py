@@ -77,13 +77,14 @@ def storable(message: Message) -> Message:
         if isinstance(value, str) and not value.isascii():
             changes[name] = storable_text(value)[0]
     for name in ("tool_use_ids", "tool_result_ids"):
-        if tool_ids := getattr(message, name):
+        tool_ids = getattr(message, name)
+        if tool_ids and not all(map(str.isascii, tool_ids)):
             changes[name] = tuple(storable_text(tool_id)[0] for tool_id in tool_ids)
     if message.blobs:
         changes["blobs"] = tuple(
             replace(blob, media_type=storable_text(blob.media_type)[0]) for blob in message.blobs
         )
-    if message.parts:
+    if any(part.name and not part.name.isascii() for part in message.parts):
         changes["parts"] = tuple(
             replace(part, name=storable_text(part.name)[0]) if part.name else part
             for part in message.parts

@@ -46,7 +46,11 @@ _HUMPED = lazy_regex(r"(?<![A-Za-z0-9])(?:[A-Z]{2,}+[a-z]{2}|[A-Z]*+[a-z0-9]++[A
 _MACHINE_MADE = lazy_regex(r"\d[A-Za-z]+\d")  # an id or a piece of base64, no name
 _NAME_CHARS_MAX = 64
 # O'Brien is also typed as OBrien. "I've" and "it's" are no such names.
-_APOSTROPHE = lazy_regex(r"(?<![A-Za-z0-9])([A-Za-z]{1,2})['’]([A-Za-z]{3,40})(?![A-Za-z0-9])")
+# Subtle: re finds the sign fast, and then looks for the letters before it.
+_APOSTROPHE = lazy_regex(
+    r"['’](?:(?<=(?<![A-Za-z0-9])([A-Za-z])['’])|(?<=(?<![A-Za-z0-9])([A-Za-z]{2})['’]))"
+    r"([A-Za-z]{3,40})(?![A-Za-z0-9])"
+)
 _SIGNED_NAMES = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}
 _SIGNED = lazy_regex(r"[+#N](?:(?<=\b[Cc]\+)\+|(?<=\b[CcFf]#)(?![A-Za-z])|(?<=\.N)ET\b)", re.ASCII)
 
@@ -75,7 +79,7 @@ def extra_words(text: str) -> str | None:
     if _HAS_NAME.search(text):
         words += dict.fromkeys(_names(text))
     if "'" in text or "’" in text:
-        words += dict.fromkeys(f"{head}{name}".lower() for head, name in _APOSTROPHE.findall(text))
+        words += dict.fromkeys("".join(name).lower() for name in _APOSTROPHE.findall(text))
     return " ".join(words) or None
 
 

@@ -120,22 +120,22 @@ def count_many(texts: Sequence[str]) -> list[int]:
     return first.result() + second
 
 
-def cut(text: str, limit: int) -> list[tuple[int, int]]:
+def cut(text: str, limit: int, start: int = 0) -> list[tuple[int, int]]:
     """Cuts a text into stretches of at most limit tokens; returns the end and the tokens of each.
 
     The last end is len(text). A cut falls on a blank line, the end of a line or sentence, or a
-    space, in this order of preference, if one is near.
+    space, in this order of preference, if one is near. start: where to begin; from the end of a
+    stretch on, the same ones follow.
 
     Example:
         >>> cut("one two three four", 2)
         [(7, 2), (18, 2)]
     """
     stretches: list[tuple[int, int]] = []
-    start = 0
     while start < len(text):
         start, tokens = _stretch(text, start, limit)
         stretches.append((start, tokens))
-    return stretches or [(0, 0)]
+    return stretches or [(start, 0)]
 
 
 def _stretch(text: str, start: int, limit: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ Works for trees of any scope, in the caller's transaction. Makes no summaries.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from treemem import ids
@@ -115,19 +115,16 @@ def _open_pieces(database: Database, source_seq: int, shape: TreeShape) -> list[
     return pieces
 
 
-def _pieces_of(row: Row, limit: int) -> Iterator[sealing.Piece]:
+def _pieces_of(row: Row, limit: int) -> list[sealing.Piece]:
+    """The open pieces of a message. What is sealed of a long one ends where a piece does."""
     _, message_id, position, open_from, chars, token_count, extras, long_text = row
     tool_ids = json_text.object_of(extras)
+    is_long = long_text is not None
     whole = sealing.Piece(
-        position, message_id, 0, chars, token_count,
+        position, message_id, open_from if is_long else 0, chars, token_count,
         tuple(tool_ids.get("uses", ())), tuple(tool_ids.get("results", ())),
     )  # fmt: skip
-    if long_text is None:
-        yield whole
-        return
-    for piece in sealing.split(whole, long_text, limit, tokens.cut):
-        if piece.end > open_from:
-            yield piece
+    return sealing.split(whole, long_text, limit, tokens.cut) if is_long else [whole]
 
 
 def _span_of(piece: sealing.Piece) -> Span:

@@ -35,20 +35,21 @@ class Piece:
 
 
 def split(
-    piece: Piece, text: str, limit: int, cut: Callable[[str, int], list[tuple[int, int]]]
+    piece: Piece, text: str, limit: int, cut: Callable[[str, int, int], list[tuple[int, int]]]
 ) -> list[Piece]:
-    """Splits a piece into parts of at most limit tokens, whose concatenation is exactly its text.
+    """Splits a piece into parts of at most limit tokens, whose concatenation is exactly its text
+    from its start on.
 
-    cut(text, limit) returns the end and the token count of each part (see tokens.cut).
+    cut(text, limit, start) returns the end and the token count of each part (see tokens.cut).
 
     Example:
         >>> whole = Piece(0, "m", 0, 4, 4)
-        >>> [(p.start, p.end) for p in split(whole, "abcd", 2, lambda _, n: [(2, n), (4, n)])]
+        >>> [(p.start, p.end) for p in split(whole, "abcd", 2, lambda _, n, __: [(2, n), (4, n)])]
         [(0, 2), (2, 4)]
     """
     stretches = []
-    start = 0
-    for end, tokens in cut(text, limit):
+    start = piece.start
+    for end, tokens in cut(text, limit, start):
         stretches.append(Piece(piece.position, piece.message_id, start, end, tokens))
         start = end
     return stretches

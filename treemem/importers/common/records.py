@@ -86,6 +86,7 @@ def read_records(
                 yield from _recovered(number, _decoded(body), first_key, reason)
         else:
             beginning = line[:_KEY_BYTES_MAX]
+            line = b""  # which may have many MB, beside the value that has the same words
             yield _new_record(Record, (number, value))
 
 
