@@ -11,7 +11,7 @@ LLAMA_VERSION := 0.3.36
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-kills test-kill-sample test-wheel test-types test-integrations test-pythons docs screenshots fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-pages bench-importers clean
+.PHONY: help setup demo test test-slow test-kills test-kill-sample test-wheel test-types test-integrations test-pythons docs screenshots fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-growth bench-pages bench-importers clean
 
 help:  ## Show what there is to make
 	@echo "make TARGET, where TARGET is one of:"
@@ -171,6 +171,7 @@ bench-smoke: setup  ## Run every benchmark in miniature, to show that it works
 	$(BIN)/python benchmarks/known_item.py --smoke
 	$(BIN)/python benchmarks/several.py --smoke
 	$(BIN)/python -m benchmarks.retrieval.page_latency --smoke
+	$(BIN)/python -m benchmarks.scale.growth --smoke
 	$(BIN)/python benchmarks/digests.py --smoke
 	$(BIN)/python benchmarks/compaction.py --smoke --windows 2000
 	$(BIN)/python benchmarks/prefix.py --smoke
@@ -192,6 +193,9 @@ bench-recall: setup  ## Measure how much of an answer comes back; RECALL="--data
 
 bench-latency: setup  ## Measure how long a search takes; LATENCY="--messages 1000000"
 	$(BIN)/python benchmarks/latency.py $(LATENCY)
+
+bench-growth: setup  ## Measure what one more session costs in a large memory; GROWTH="--keep FOLDER"
+	$(BIN)/python -m benchmarks.scale.growth $(GROWTH)
 
 bench-pages: setup  ## Measure how long the pages take; PAGES="--file MEMORY"
 	$(BIN)/python -m benchmarks.retrieval.page_latency $(PAGES)

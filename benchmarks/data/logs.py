@@ -12,13 +12,14 @@ Example:
 
 from __future__ import annotations
 
+import copy
 import itertools
 import random
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import orjson
 
@@ -89,6 +90,7 @@ class Writer:
     """Writes the records of one session; the same seed gives the same bytes."""
 
     def __init__(self, seed: int) -> None:
+        self._began, self._folder = _BEGAN, "/home/user/project"
         self._rng = random.Random(seed)
         self._words = _vocabulary(self._rng)
         shares = ((rank + ZIPF_SHIFT) ** -ZIPF_EXPONENT for rank in range(len(self._words)))
@@ -104,6 +106,15 @@ class Writer:
         writer = cls(uuid.UUID(record["uuid"]).int)
         writer.session, writer._parent = record["sessionId"], record["uuid"]
         writer._turns = 10**6  # more than the log has, so that the ids of answers are new
+        return writer
+
+    def another(self, seed: int, began: datetime, folder: str) -> Self:
+        """Writes another session in the same words, which was begun then and in this folder."""
+        writer = copy.copy(self)
+        writer._rng, writer._drawn = random.Random(seed), []
+        writer._turns, writer._parent = 0, None
+        writer._began, writer._folder = began, folder
+        writer.session = writer._uuid()
         return writer
 
     def append_to(self, path: Path, size_bytes: int) -> None:
@@ -142,10 +153,10 @@ class Writer:
         message: dict[str, object] = {"role": role, "content": content}
         if role == "assistant":
             message = {"id": f"msg_{self._turns:012d}", "model": "made-up", **message}
-        sent_at = (_BEGAN + timedelta(seconds=20 * self._turns)).isoformat()
+        sent_at = (self._began + timedelta(seconds=20 * self._turns)).isoformat()
         record = {
             "parentUuid": parent, "isSidechain": False, "userType": "external",
-            "cwd": "/home/user/project", "sessionId": self.session, "version": "2.0.0",
+            "cwd": self._folder, "sessionId": self.session, "version": "2.0.0",
             "type": role, "message": message, "uuid": own, "timestamp": sent_at,
         }  # fmt: skip
         return orjson.dumps(record) + b"\n"
