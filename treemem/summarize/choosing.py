@@ -6,7 +6,6 @@ most. What it does not show is in the ledger.
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -39,7 +38,6 @@ _UNTELLING = frozenset().union(
     word_classes.OBJECTS, word_classes.PLAIN_ADJECTIVES, word_classes.PREPOSITIONS,
     word_classes.SUBJECTS, word_classes.VERBS,
 )  # fmt: skip
-_NONE = _UNTELLING | {""}
 # The quality below which a gist, or a fact, is not shown at a root: of what roots show, about four
 # in five are good (docs/explanation/decisions.md, D78).
 GIST_FLOOR = 0.65
@@ -76,15 +74,12 @@ def telling_words(text: str) -> frozenset[str]:
 
 def telling_of(lower_words: frozenset[str]) -> frozenset[str]:
     """The telling words among the words of a sentence in small letters."""
-    return frozenset(map(_telling, lower_words - _UNTELLING)) - _NONE
-
-
-@functools.lru_cache(maxsize=20_000)
-def _telling(word: str) -> str:
-    """A word in the singular, "" if it tells nothing."""
-    if len(word) < CONTENT_CHARS_MIN or not word.isalpha():
-        return ""
-    return singular(word)
+    telling = [
+        singular(word) if word.endswith("s") else word
+        for word in lower_words - _UNTELLING
+        if len(word) >= CONTENT_CHARS_MIN and word.isalpha()
+    ]
+    return frozenset(telling) - _UNTELLING
 
 
 def main_words(sentences: Iterable[frozenset[str]], speakers: Iterable[str]) -> frozenset[str]:
