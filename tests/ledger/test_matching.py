@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from treemem.ledger.matching import comes_later, effect, entry_id, entry_kind, subjects
+from treemem.ledger.matching import (
+    comes_later,
+    effect,
+    entry_id,
+    entry_kind,
+    perhaps_related,
+    subjects,
+)
 from treemem.store.entries import Placed
 from treemem.types import EntryKind, Origin
 from treemem.verify import relations
@@ -76,7 +83,11 @@ def test_what_is_to_be_done_and_that_it_is_done_are_two_entries() -> None:
 def test_what_a_later_entry_does(
     earlier: tuple[str, EntryKind], later: tuple[str, EntryKind], expected: str | None
 ) -> None:
-    assert effect(placed(*earlier), placed(*later, 1)) == expected
+    first, second = placed(*earlier), placed(*later, 1)
+    assert effect(first, second) == expected
+    pairs = [(first.seq, second.seq), (second.seq, first.seq)]
+    known = {first.seq: first, second.seq: second}
+    assert list(perhaps_related(known, pairs)) == (pairs if expected else [])
 
 
 def test_nobody_but_the_user_takes_back_a_rule() -> None:

@@ -4,7 +4,7 @@ An entry holds no words: it refers to the statements of leaves that say the same
 is deleted, or that moves to another entry, marks its entry as dirty; a link marks the earlier one.
 ledger/update.py makes dirty entries again. Owns the tables entry, subject and entry_link.
 
-Tested in tests/ledger/test_update.py.
+Tested in tests/ledger/test_update.py and test_subjects.py.
 """
 
 from __future__ import annotations
