@@ -15,7 +15,7 @@ from tests.importers.test_cursor import BUBBLES, CHAT, conversation, editor
 from tests.importers.test_llm import Log, ulid
 from tests.importers.test_opencode import TURNS, session, write_database
 from treemem import Memory
-from treemem.importers.claude_code import survey
+from treemem.importers.streams import marks
 from treemem.ingest import growth
 from treemem.store.database import Database
 
@@ -26,7 +26,7 @@ TALK_TURNS = 50
 def _reading_on(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reads these short logs from their start, and on from their marks."""
     monkeypatch.setattr(growth, "SIZE_BYTES_MIN", request.param)
-    monkeypatch.setattr(survey, "_BEHIND_MIN", 3)
+    monkeypatch.setattr(marks, "_RECORDS_MIN", 3)
 
 
 # Formats that their tool appends to; all others are exported anew.

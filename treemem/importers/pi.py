@@ -21,10 +21,12 @@ from treemem.importers.common.sniffing import has_key, head_objects
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
 from treemem.importers.streams.marks import (
     NO_COUNTS,
+    RECORDS_MAX,
     Counts,
     GrowingImporter,
     Mark,
     ReadWholeError,
+    is_far_enough,
     key_of,
     marked_records,
 )
@@ -34,8 +36,6 @@ EMPTY = "empty message"
 NOT_AN_OBJECT = "no message: not an object"
 
 _NONE = -1
-# A mark has this many records behind it, if possible, and never more than the second number.
-_BEHIND_MIN, _BEHIND_MAX = 50, 2_000
 _SUMMARIES = frozenset({"compaction", "branch_summary"})
 _FOLLOWERS = ("toolResult", "custom", "hookMessage")
 _ENTRY_TYPES = frozenset({"message", "custom_message", *_SUMMARIES})
@@ -148,13 +148,13 @@ class _Survey:
 
     def _find_marked(self) -> int:
         last, lowest, marked = len(self._active) - 1, len(self._active), _NONE
-        for ordinal in range(last, max(0, last - _BEHIND_MAX), -1):
+        for ordinal in range(last, max(0, last - RECORDS_MAX), -1):
             line = self.lines[ordinal]
             is_alone = ordinal == last or self.lines[ordinal + 1] > line
             is_alone = is_alone and self.lines[ordinal - 1] == line - 1
             if lowest >= ordinal and self._active[ordinal] and is_alone and self._keys[ordinal]:
                 marked = ordinal
-                if last - ordinal >= _BEHIND_MIN:
+                if is_far_enough(last - ordinal, self.ends[last] - self.ends[ordinal]):
                     break
             if self._parent[ordinal] != _NONE:
                 lowest = min(lowest, self._parent[ordinal])

@@ -21,13 +21,18 @@ from treemem.importers.common.base import LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_text
 from treemem.importers.common.records import skim_json
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line
-from treemem.importers.streams.marks import NO_COUNTS, Counts, Mark, ReadWholeError, key_of
+from treemem.importers.streams.marks import (
+    NO_COUNTS,
+    RECORDS_MAX,
+    Counts,
+    Mark,
+    ReadWholeError,
+    is_far_enough,
+    key_of,
+)
 
 _MAIN, _SIDE, _TURN, _REPLAY, _ACTIVE, _SPOKEN, _ANSWERED = 1, 2, 4, 8, 16, 32, 64
 _NONE = -1
-# An anchor has this many records behind it, if possible, and never more than the second number: the
-# results of parallel calls refer to records a little before them.
-_BEHIND_MIN, _BEHIND_MAX = 50, 2_000
 
 # Later ones take precedence: the user's title, then a model's.
 _TITLE_KEYS = (("summary", "summary"), ("ai-title", "aiTitle"), ("custom-title", "customTitle"))
@@ -303,7 +308,7 @@ class Survey:
         if len(self._ends) != len(self._flags) or newest == _NONE:
             return _NONE
         last = len(self._flags) - 1
-        first = max(0, last - _BEHIND_MAX)
+        first = max(1, last - RECORDS_MAX)
         furthest = [max(self._parent[:first], default=_NONE)]  # that the records before refer to
         for parent in self._parent[first:last]:
             furthest.append(max(furthest[-1], parent))
@@ -312,7 +317,7 @@ class Survey:
             is_apart = lowest >= ordinal <= newest and furthest[ordinal - first] < ordinal
             if is_apart and self._may_anchor(ordinal):
                 anchor = ordinal
-                if last - ordinal >= _BEHIND_MIN:
+                if is_far_enough(last - ordinal, self._ends[last] - self._ends[ordinal]):
                     break
             if self._parent[ordinal] > ordinal:
                 break
@@ -332,8 +337,6 @@ class Survey:
             return False
         if not self._uuid_key[ordinal] or self._group[ordinal] != _NONE:
             return False
-        if ordinal == 0:
-            return line == 1 or self._since is not None
         is_last = ordinal + 1 == len(self._lines) or self._lines[ordinal + 1] > line
         return is_last and self._lines[ordinal - 1] == line - 1
 

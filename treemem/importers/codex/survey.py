@@ -19,7 +19,15 @@ from treemem.importers.codex.items import Event, Record, event_of, shown_texts
 from treemem.importers.common.branches import RewoundRanges
 from treemem.importers.common.coerce import as_dict, as_text, texts_of
 from treemem.importers.common.source_ids import is_uuid, one_line
-from treemem.importers.streams.marks import NO_COUNTS, Counts, Mark, ReadWholeError, key_of
+from treemem.importers.streams.marks import (
+    NO_COUNTS,
+    RECORDS_MAX,
+    Counts,
+    Mark,
+    ReadWholeError,
+    is_far_enough,
+    key_of,
+)
 from treemem.origins.wrappers import is_injected
 from treemem.patterns import lazy_regex
 
@@ -27,9 +35,6 @@ from treemem.patterns import lazy_regex
 _DELEGATED = frozenset({"subagent", "subAgent", "sub_agent", "exec", "mcp", "internal"})
 # The working directory, in the first message that the older versions add to the history.
 _CWD = lazy_regex(r"<cwd>([^<\n]{1,4096})</cwd>|Current working directory: ([^\n]{1,4096})")
-# A mark has this many records behind it, if possible, and never more than the second number: an
-# item and the event that shows it stand near to each other.
-_BEHIND_MIN, _BEHIND_MAX = 50, 2_000
 _TURN_EVENTS = ("task_started", "turn_started")
 
 
@@ -92,7 +97,7 @@ class Survey:
         self._rewound = RewoundRanges()
         self._answered = self._is_shown = self._shown_from_start = False
         self._since, self._seen = since, seen
-        self._last: deque[_Record] = deque([_Record(None, 0)], maxlen=_BEHIND_MAX)
+        self._last: deque[_Record] = deque([_Record(None, 0)], maxlen=RECORDS_MAX)
         self._ordinal = -1
         self._completed: set[int] = set()
         self._call_keys = array("q")
@@ -278,7 +283,7 @@ class Survey:
             is_alone = not behind or records[at + 1].line != record.line
             if not torn and is_alone and record.line and before.line == record.line - 1:
                 best = self._ordinal - behind, before.end, before.line, dict(surplus), calls
-                if behind >= _BEHIND_MIN:
+                if is_far_enough(behind, records[-1].end - record.end):
                     break
         if best is None:
             return None

@@ -19,6 +19,12 @@ from typing import Any, Protocol
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.records import Record, read_records
 
+# A mark has so many records behind it, or fewer of so many bytes together, if there is a place for
+# it, and never more than the last number: what new records refer to is mostly this near.
+_RECORDS_MIN = 50
+_LARGE_RECORDS_MIN, _LARGE_BYTES = 5, 65_536
+RECORDS_MAX = 2_000
+
 
 class Counts(Protocol):
     """The keys that stand before a mark, and how often each was noted."""
@@ -66,6 +72,12 @@ class GrowingImporter(Importer):
         up to that one. The events are those that read() would yield from there on. Raises
         ReadWholeError before the first event if they cannot be told.
         """
+
+
+def is_far_enough(records: int, size_bytes: int) -> bool:
+    """Whether a mark with so many records behind it, of so many bytes, need not be farther back."""
+    is_large = records >= _LARGE_RECORDS_MIN and size_bytes >= _LARGE_BYTES
+    return records >= _RECORDS_MIN or is_large
 
 
 def key_of(text: str) -> int:
