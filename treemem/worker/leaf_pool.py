@@ -32,7 +32,7 @@ LEAVES_AT_ONCE = 4
 # Parcels that wait in a process, so that it has the next one at once; more of them while this
 # process does something else.
 PARCELS_WAITING = 3
-PARCELS_BEGUN = 16
+PARCELS_BEGUN = 6
 # Parcels whose results are kept until those before them are stored.
 PARCELS_AHEAD = 32
 # A pool of more processes would only wait for the one that stores.
