@@ -55,7 +55,7 @@ def leaves(database: Database) -> list[int]:
 
 
 def made_by(database: Database, pool: LeafPool) -> list[tuple[int, LeafResult]]:
-    return list(pool.results(database, leaves(database)))
+    return list(pool.begin(database, leaves(database)).results())
 
 
 def alone(database: Database) -> list[tuple[int, LeafResult]]:
@@ -86,7 +86,7 @@ def test_a_process_makes_a_share(database: Database, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(leaf_results, "make", make)
     with LeafPool(1) as pool:
-        list(pool.results(database, leaves(database) * 3))
+        list(pool.begin(database, leaves(database) * 3).results())
     assert 0 < len(here) < 3 * len(leaves(database))
 
 
@@ -98,7 +98,7 @@ def test_what_is_begun_is_made_while_nobody_asks(database: Database) -> None:
 
 def test_what_a_killed_process_held_is_made_here(database: Database) -> None:
     with LeafPool(2) as pool:
-        views = pool.results(database, leaves(database))
+        views = pool.begin(database, leaves(database)).results()
         found = [next(views)]
         for pid in children(pool):
             os.kill(pid, signal.SIGKILL)
@@ -118,13 +118,24 @@ def test_without_an_interpreter_to_start_all_is_made_here(
     assert leaf_pool.processes_wanted() == 0
 
 
-def test_a_call_that_is_given_up_leaves_nothing_to_the_next(database: Database) -> None:
+def test_a_run_that_is_given_up_disturbs_no_other(database: Database) -> None:
     with LeafPool(1) as pool:
-        views = pool.results(database, leaves(database))
-        next(views)
-        views.close()
-        assert children(pool) == []
+        given_up = pool.begin(database, leaves(database)).results()
+        next(given_up)
+        given_up.close()
         assert made_by(database, pool) == alone(database)
+        assert len(children(pool)) == 1
+
+
+def test_runs_overlap(database: Database) -> None:
+    with LeafPool(2) as pool:
+        first = pool.begin(database, leaves(database)[:20])
+        second = pool.begin(database, leaves(database)[20:])
+        assert [*first.results(), *second.results()] == alone(database)
+        first = pool.begin(database, leaves(database)[:20], is_early=True)
+        second = pool.begin(database, leaves(database)[20:], is_early=True)
+        later = list(second.results())
+        assert [*first.results(), *later] == alone(database)
 
 
 def test_an_error_of_this_process_is_raised(
@@ -133,11 +144,12 @@ def test_an_error_of_this_process_is_raised(
     def make(_database: Database, _seq: int) -> LeafResult:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(leaf_results, "make", make)
-    with LeafPool(1) as pool:
-        with pytest.raises(ZeroDivisionError):
-            list(pool.results(database, leaves(database) * 3))
-        assert children(pool) == []
+    with LeafPool(0) as pool:
+        with monkeypatch.context() as patch:
+            patch.setattr(leaf_results, "make", make)
+            with pytest.raises(ZeroDivisionError):
+                list(pool.begin(database, leaves(database)).results())
+        assert made_by(database, pool) == alone(database)
 
 
 def test_a_leaf_within_a_long_message_stays_here(tmp_path: Path) -> None:
@@ -172,7 +184,7 @@ def test_a_process_ends_with_the_one_that_started_it(stored: Path) -> None:
         pool = leaf_pool.LeafPool(1)
         database = Database(Path(sys.argv[1]))
         seqs = [seq for (seq,) in database.rows("SELECT seq FROM node WHERE level = 0")]
-        results = pool.results(database, seqs)
+        results = pool.begin(database, seqs).results()
         next(results)
         print(pool._processes[0]._process.pid, flush=True)
         sys.stdin.read()

@@ -11,6 +11,7 @@ Tested in tests/worker/test_leaf_pool.py.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import pickle
 import queue
@@ -19,6 +20,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Any, Self
 
@@ -29,10 +31,9 @@ from treemem.worker.leaf_results import LeafResult
 
 # Leaves that go to a process together.
 LEAVES_AT_ONCE = 4
-# Parcels that wait in a process, so that it has the next one at once; more of them while this
-# process does something else.
-PARCELS_WAITING = 3
-PARCELS_BEGUN = 6
+# Parcels that wait in a process.
+PARCELS_WAITING_MIN = 2
+PARCELS_WAITING_MAX = 32
 # Parcels whose results are kept until those before them are stored.
 PARCELS_AHEAD = 32
 # A pool of more processes would only wait for the one that stores.
@@ -82,88 +83,91 @@ class LeafPool:
         """Whether all is made in this process."""
         return not self._wanted
 
-    def begin(self, database: Database, leaf_seqs: Sequence[int]) -> LeafRun:
-        """Lets the processes begin with these leaves. A pool has one run at a time."""
+    def begin(
+        self, database: Database, leaf_seqs: Sequence[int], *, is_early: bool = False
+    ) -> LeafRun:
+        """Lets the processes begin with these leaves, after those of earlier runs. is_early: this
+        process has other things to do first, so they may take all."""
         self._asked += len(leaf_seqs)
         if self._processes is None and self._wanted and self._asked >= START_AFTER_LEAVES:
             self._processes = [_Process() for _ in range(self._wanted)]
-        return LeafRun(self, database, leaf_seqs, self._processes or [])
+        run = LeafRun(database, leaf_seqs, self._processes or [])
+        if is_early:
+            run.hand_out_all()
+        return run
 
-    def results(
-        self, database: Database, leaf_seqs: Sequence[int]
-    ) -> Iterator[tuple[int, LeafResult]]:
-        """Yields each leaf with its result, in order."""
-        return self.begin(database, leaf_seqs).results()
+
+@dataclass(eq=False, slots=True)
+class _Parcel:
+    """Leaves that are made together. results: None until they are there. is_taken: somebody makes
+    them, or has."""
+
+    leaf_seqs: Sequence[int]
+    results: list[LeafResult] | None = None
+    is_taken: bool = False
+
+    def make(self, database: Database) -> None:
+        """Makes the results in this process."""
+        self.is_taken = True
+        self.results = [leaf_results.make(database, seq) for seq in self.leaf_seqs]
 
 
 class LeafRun:
     """Some leaves that the processes of a pool work on."""
 
     def __init__(
-        self, pool: LeafPool, database: Database, leaf_seqs: Sequence[int],
-        processes: Sequence[_Process],
-    ) -> None:  # fmt: skip
-        self._pool = pool
+        self, database: Database, leaf_seqs: Sequence[int], processes: Sequence[_Process]
+    ) -> None:
         self._database = database
         starts = range(0, len(leaf_seqs), LEAVES_AT_ONCE)
-        self._parcels = [leaf_seqs[start : start + LEAVES_AT_ONCE] for start in starts]
+        self._parcels = [_Parcel(leaf_seqs[at : at + LEAVES_AT_ONCE]) for at in starts]
         self._processes = processes
-        self._next = 0  # the first parcel that nobody has taken
-        self._results: dict[int, list[LeafResult]] = {}
-        self._hand_out(len(self._parcels), PARCELS_BEGUN)
+
+    def hand_out_all(self) -> None:
+        """Gives the processes what they may have waiting at most."""
+        self._hand_out(self._parcels, PARCELS_WAITING_MAX)
 
     def results(self) -> Iterator[tuple[int, LeafResult]]:
         """Yields each leaf with its result, in order."""
-        is_done = False
-        try:
-            for at, parcel in enumerate(self._parcels):
-                while at not in self._results:
-                    self._go_on(at)
-                yield from zip(parcel, self._results.pop(at), strict=True)
-            is_done = True
-        finally:
-            if not is_done:  # answers that nobody takes would be taken for those of the next run
-                self._pool.close()
+        for at, parcel in enumerate(self._parcels):
+            while parcel.results is None:
+                self._go_on(parcel, self._parcels[at : at + PARCELS_AHEAD])
+            results, parcel.results = parcel.results, None
+            yield from zip(parcel.leaf_seqs, results, strict=True)
 
-    def _go_on(self, at: int) -> None:
-        """Hands out and makes parcels, but none that is far behind the one that is wanted."""
-        limit = min(len(self._parcels), at + PARCELS_AHEAD)
-        self._hand_out(limit, PARCELS_WAITING)
-        if self._next < limit:
-            self._make(self._next)
+    def _go_on(self, wanted: _Parcel, near: Sequence[_Parcel]) -> None:
+        """Hands out and makes parcels near the one that is wanted, or waits for it."""
+        # So many that a process has enough while this one stores, and so few that this one need not
+        # wait for it in the end.
+        free_parcels = sum(not parcel.is_taken for parcel in near)
+        waiting = max(PARCELS_WAITING_MIN, free_parcels // (1 + 2 * len(self._processes)))
+        self._hand_out(near, waiting)
+        free = next((parcel for parcel in near if not parcel.is_taken), None)
+        if free is not None:
+            free.make(self._database)
         for process in self._processes:
-            for number, results in process.finished(wait=self._next >= limit and process.has(at)):
-                if results is None:  # it has died
-                    self._make(number)
-                else:
-                    self._results[number] = [*map(leaf_results.result_from, results)]
+            process.collect(wait=free is None and process.holds(wanted))
 
-    def _hand_out(self, limit: int, waiting: int) -> None:
-        """Gives parcels up to a limit to the processes, until each has this many waiting."""
-        for process in self._processes:
-            while self._next < limit and process.is_ready(waiting):
-                rows = [
-                    leaf_results.rows_of(self._database, one) for one in self._parcels[self._next]
-                ]
-                if any(one is None for one in rows):
-                    self._make(self._next)
-                else:
-                    process.send(self._next, rows)
-                    self._next += 1
-
-    def _make(self, number: int) -> None:
-        """Makes the results of a parcel here."""
-        self._results[number] = [
-            leaf_results.make(self._database, seq) for seq in self._parcels[number]
-        ]
-        self._next = max(self._next, number + 1)
+    def _hand_out(self, parcels: Sequence[_Parcel], waiting: int) -> None:
+        """Gives parcels to the processes, until each has this many waiting."""
+        for parcel in parcels:
+            if parcel.is_taken:
+                continue
+            process = min(self._processes, key=_Process.load, default=None)
+            if process is None or process.load() >= waiting:
+                return
+            rows = [leaf_results.rows_of(self._database, seq) for seq in parcel.leaf_seqs]
+            if any(one is None for one in rows):
+                parcel.make(self._database)
+            else:
+                process.send(parcel, rows)
 
 
 class _Process:
     """One further process. It answers parcels in the order in which it got them."""
 
     def __init__(self) -> None:
-        self._held: deque[int] = deque()
+        self._held: deque[_Parcel] = deque()
         self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._process: subprocess.Popen[bytes] | None = None
         with contextlib.suppress(OSError):  # then this process does the work
@@ -177,23 +181,24 @@ class _Process:
             target = (self._process.stdout, self._answers)
             threading.Thread(target=read_parcels, args=target, daemon=True).start()
 
-    def is_ready(self, waiting: int) -> bool:
-        """Whether it takes another parcel, if this many may wait."""
-        return self._process is not None and len(self._held) < waiting
+    def load(self) -> float:
+        """How many parcels wait here; infinity for a process that does not run."""
+        return math.inf if self._process is None else len(self._held)
 
-    def has(self, number: int) -> bool:
-        return number in self._held
+    def holds(self, parcel: _Parcel) -> bool:
+        return parcel in self._held
 
-    def send(self, number: int, rows: Sequence[Any]) -> None:
+    def send(self, parcel: _Parcel, rows: Sequence[Any]) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
-        self._held.append(number)
+        parcel.is_taken = True
+        self._held.append(parcel)
         with contextlib.suppress(OSError):  # it has died, as its answers will say
             write_parcel(self._process.stdin, rows)
 
-    def finished(self, *, wait: bool) -> Iterator[tuple[int, list[Any] | None]]:
-        """Yields the parcels that it has answered, each with its results: None for all that it held
-        when it died. wait: until one is there."""
+    def collect(self, *, wait: bool) -> None:
+        """Takes the results that are there. wait: until some are. If the process has died, what it
+        held is free again."""
         while self._held:
             try:
                 answer = self._answers.get(block=wait)
@@ -202,12 +207,14 @@ class _Process:
             wait = False
             if answer is None:
                 self.close()
-                held, self._held = self._held, deque()
-                yield from ((number, None) for number in held)
-            else:
-                yield self._held.popleft(), pickle.loads(answer)  # noqa: S301 - from this program
+                return
+            plain = pickle.loads(answer)  # noqa: S301 - from this program
+            self._held.popleft().results = [*map(leaf_results.result_from, plain)]
 
     def close(self) -> None:
+        for parcel in self._held:
+            parcel.is_taken = False
+        self._held.clear()
         process, self._process = self._process, None
         if process is not None:
             process.kill()

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from typing import NamedTuple
 
 from treemem.ledger import update
 from treemem.queue import jobs
@@ -47,6 +48,15 @@ def admit_seal(database: Database, source_id: str, now_ms: int) -> None:
     jobs.admit(database, "seal", source_id, {"source": source_id}, now_ms, priority=SEAL_PRIORITY)
 
 
+class _Begun(NamedTuple):
+    """The first leaves without a view of a source that is still being read."""
+
+    source_id: str
+    leaf_seqs: Sequence[int]
+    producer: int
+    run: LeafRun
+
+
 class SourceWork:
     """Does the jobs of KINDS.
 
@@ -63,31 +73,36 @@ class SourceWork:
         self._shape = shape
         self._after_tree = after_tree
         self._pool = pool or LeafPool(processes=0)
-        self._begun: tuple[LeafRun, int] | None = None
+        self._begun: _Begun | None = None
 
     def begin(self, source_id: str) -> None:
         """Seals what is full of a source that is still being read, and lets the pool begin with
-        it. Only part of a job is done: the job waits until the source has been read."""
+        it; then stores what it has begun with before. Only part of a job is done: the job waits
+        until the source has been read."""
         if self._pool.is_alone:
             return
-        self.settle()
         with self._database.transaction():
-            if not self._seal_some(source_id):
-                return
+            self._seal_some(source_id)
             producer = extractive_views.ensure_producer(self._database)
             tree = builder.ensure_tree(self._database, "source", source_id)
         level, node_seqs = _missing(self._database, tree.seq, producer) or (0, [])
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            node_seqs = node_seqs[len(begun.leaf_seqs) :] if begun.source_id == source_id else []
         # Subtle: whole batches, since which entries are linked depends on those that are stored
         # together. So the ledger is the same as if the file had been read first.
         whole = len(node_seqs) // EXTRACT_BATCH * EXTRACT_BATCH
         if level == 0 and whole:
-            self._begun = (self._pool.begin(self._database, node_seqs[:whole]), producer)
+            run = self._pool.begin(self._database, node_seqs[:whole], is_early=True)
+            self._begun = _Begun(source_id, node_seqs[:whole], producer, run)
+        if begun is not None:
+            self._store_leaves(begun.run, begun.producer)
 
     def settle(self) -> None:
         """Stores what the pool has begun with."""
         if self._begun is not None:
-            (run, producer), self._begun = self._begun, None
-            self._store_leaves(run, producer)
+            begun, self._begun = self._begun, None
+            self._store_leaves(begun.run, begun.producer)
 
     def run(self, claim: Claim) -> None:
         """Does a job and marks it as done."""
