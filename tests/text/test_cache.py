@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from treemem.text import cache
 from treemem.text.cache import ENTRY_BYTES, cached
 
 FEW = settings(max_examples=25)
@@ -70,3 +72,30 @@ def test_a_dictionary_in_a_result_counts() -> None:
 
     assert counts("word") == counts("word")
     assert calls == ["word", "word"]
+
+
+def test_what_is_given_is_taken_once_and_the_rest_is_computed() -> None:
+    computed = []
+
+    @cache.remembered(10)
+    def doubled_for_this_test(number: int) -> int:
+        computed.append(number)
+        return 2 * number
+
+    cache.give({"doubled_for_this_test": {(1,): 2, (2,): 4}})
+    assert [doubled_for_this_test(number) for number in (1, 1, 2, 3)] == [2, 2, 4, 6]
+    assert computed == [3]
+    assert cache._GIVEN["doubled_for_this_test"] == {}
+
+
+def test_what_nobody_asks_for_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "GIVEN_MAX", 10)
+
+    @cache.remembered(10)
+    def same_for_this_test(number: int) -> int:
+        return number
+
+    for start in range(0, 100, 5):
+        cache.give({"same_for_this_test": {(start + more,): start + more for more in range(5)}})
+    assert len(cache._GIVEN["same_for_this_test"]) <= 15
+    assert same_for_this_test(98) == 98

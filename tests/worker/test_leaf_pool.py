@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,10 @@ from benchmarks.data.logs import Writer
 from treemem import Memory, Message
 from treemem.proposals import View
 from treemem.store.database import Database
+from treemem.text import cache
+from treemem.text.quality import totals
+from treemem.verify.relations import settles
+from treemem.verify.words import stems_in_order
 from treemem.worker import leaf_pool, leaf_results
 from treemem.worker.leaf_pool import LeafPool
 from treemem.worker.leaf_results import LeafResult
@@ -88,6 +93,25 @@ def test_a_process_makes_a_share(database: Database, monkeypatch: pytest.MonkeyP
     with LeafPool(1) as pool:
         list(pool.begin(database, leaves(database) * 3).results())
     assert 0 < len(here) < 3 * len(leaves(database))
+
+
+def test_a_process_gives_what_the_ledger_will_ask_for(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, dict[tuple[Any, ...], Any]] = {}
+    monkeypatch.setattr(cache, "give", lambda known: [
+        given.setdefault(name, {}).update(results) for name, results in known.items()
+    ])  # fmt: skip
+    with LeafPool(1) as pool:
+        made_by(database, pool)
+    said = [(text,) for (text,) in database.rows("SELECT text FROM statement")]
+    assert given["settles"].keys() & said
+    for name, function in (
+        ("totals", totals),
+        ("settles", settles),
+        ("stems_in_order", stems_in_order),
+    ):
+        assert {one: function(*one) for one in given[name]} == given[name]
 
 
 def test_what_is_begun_is_made_while_nobody_asks(database: Database) -> None:

@@ -14,6 +14,7 @@ import math
 from typing import NamedTuple
 
 from treemem.patterns import folded, folded_regex, lazy_regex
+from treemem.text.cache import remembered
 from treemem.text.scripts import COUNTED_BY_PAIR
 from treemem.text.stop_words import STOP_WORDS
 from treemem.text.word_classes import IMPERATIVES
@@ -189,7 +190,7 @@ def quality_of(text: str, origin: Origin, speaker: str | None, about: int = 0) -
         >>> good.fact > 0.7 > 0.2 > poor.fact
         True
     """
-    gist, fact = _totals(text, origin, speaker)
+    gist, fact = totals(text, origin, speaker)
     if about:
         of_gist, of_fact = _weights_of_about()
         gist += of_gist * min(about, ABOUT_FULL)
@@ -197,8 +198,8 @@ def quality_of(text: str, origin: Origin, speaker: str | None, about: int = 0) -
     return Quality(_probability(gist), _probability(fact))
 
 
-@functools.lru_cache(maxsize=REMEMBERED)
-def _totals(text: str, origin: Origin, speaker: str | None) -> tuple[float, float]:
+@remembered(maxsize=REMEMBERED)
+def totals(text: str, origin: Origin, speaker: str | None) -> tuple[float, float]:
     """The weighted features of a sentence for a gist and for a fact, whatever its source is about;
     of links with hardly a word, minus infinity."""
     if "http" in text and sum(map(len, _LINK.findall(text))) >= LINKS_SHARE * len(text):

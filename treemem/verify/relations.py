@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 
 from treemem.patterns import folded, folded_regex, for_folded, lazy_regex
+from treemem.text.cache import remembered
 from treemem.text.stop_words import ROUTINE_WORDS
 from treemem.verify.alignment import opposite
 from treemem.verify.lexicon import CLAUSE_END
@@ -148,7 +149,7 @@ def subject_of(text: str) -> frozenset[str]:
     return stems(text) - _OPENING
 
 
-@functools.lru_cache(maxsize=20_000)
+@remembered(maxsize=20_000)
 def settles(text: str) -> bool:
     """Whether a sentence says that something is done; closes decides if that is an open point.
 

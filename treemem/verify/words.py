@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from treemem.patterns import lazy_regex
+from treemem.text.cache import remembered
 from treemem.text.counting import UNITS
 from treemem.text.scripts import COMPARED_BY_CHARACTER as _UNSPACED
 from treemem.text.stemmers import stemmer
@@ -104,7 +105,7 @@ def split_words(text: str) -> tuple[Word, ...]:
     return tuple(split)
 
 
-@functools.lru_cache(maxsize=20_000)
+@remembered(maxsize=20_000)
 def stems_in_order(text: str) -> tuple[str, ...]:
     """The stems of the words of a text, without stop words. Much faster than split_words.
 

@@ -9,15 +9,20 @@ Tested in tests/worker/test_leaf_pool.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import starmap
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from treemem.proposals import Draft, Excerpt, View
+from treemem.proposals import ChildStatement, Draft, Excerpt, View
 from treemem.store import messages, summaries
 from treemem.store.database import Database, Row
 from treemem.summarize.extractive import summarize_leaf
+from treemem.text import cache
+from treemem.text.quality import totals
 from treemem.topics import profiles
+from treemem.verify.relations import settles
+from treemem.verify.words import stems_in_order
 
 # The stretches of a leaf: the columns of a message, then start, end and tokens of the stretch.
 LeafRows = list[Row]
@@ -56,22 +61,28 @@ def plain_result(rows: LeafRows) -> tuple[Any, ...]:
     view, phrases = _result_of(
         [Excerpt(messages.message_from(row[:-3]), row[-3], row[-2], row[-1]) for row in rows]
     )
+    drafts = [*view.items, *view.kept_back]
     return (
-        [*map(_draft_fields, view.items)],
-        [*map(_draft_fields, view.kept_back)],
-        view.offered,
-        phrases,
-    )
+        [*map(_draft_fields, drafts)], len(view.items), view.offered, phrases, _known_of(drafts)
+    )  # fmt: skip
 
 
 def result_from(plain: tuple[Any, ...]) -> LeafResult:
     """The result that was made plain."""
-    items, kept_back, offered, phrases = plain
-    view = View(
-        [Draft(*fields) for fields in items], offered,
-        kept_back=[Draft(*fields) for fields in kept_back],
-    )  # fmt: skip
-    return LeafResult(view, phrases)
+    fields, shown, offered, phrases, known = plain
+    cache.give(known)
+    drafts = list(starmap(Draft, fields))
+    return LeafResult(View(drafts[:shown], offered, kept_back=drafts[shown:]), phrases)
+
+
+def _known_of(drafts: Iterable[Draft | ChildStatement]) -> dict[str, dict[tuple[Any, ...], Any]]:
+    """What the ledger will ask for about these statements; see cache.give."""
+    said = [(draft.text, draft.origin, draft.speaker) for draft in drafts]
+    return {
+        "totals": {one: totals(*one) for one in said},
+        "settles": {one[:1]: settles(one[0]) for one in said},
+        "stems_in_order": {one[:1]: stems_in_order(one[0]) for one in said},
+    }
 
 
 def _result_of(excerpts: Sequence[Excerpt]) -> LeafResult:
