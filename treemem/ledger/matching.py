@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from treemem.rules import succession, wording
 from treemem.rules.lexicon import QUOTED
 from treemem.store.entries import LinkKind, Mention, Placed
+from treemem.text.cache import SENTENCES_CACHED_MAX
 from treemem.types import EntryKind, Origin, StatementKind
 from treemem.verify import relations
 from treemem.verify.words import stems
@@ -31,7 +32,7 @@ assert RETURN_STEMS_MIN <= relations.REPLACED_WORDS_MIN
 assert RETURN_SHARE_MIN <= relations.REPLACED_SHARE_MIN
 
 
-@functools.lru_cache(maxsize=20_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def entry_id(text: str, home: str) -> str:
     """The id of the entry that a statement belongs to. Statements of a home that mean the same in
     almost the same words have one entry; what is to be done and that it is done are two."""
@@ -83,7 +84,7 @@ def subjects(kind: EntryKind, text: str, origin: Origin) -> frozenset[int]:
     return frozenset(map(_hash, words))
 
 
-@functools.lru_cache(maxsize=20_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def _hash(stem: str) -> int:
     digest = hashlib.blake2b(stem.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest[:4], "big", signed=True)

@@ -16,6 +16,7 @@ from treemem.patterns import folded, for_folded, lazy_regex
 from treemem.rules import languages, wording
 from treemem.rules.lexicon import AT_HAND, EVERYWHERE, FORGOTTEN, LASTING, MANNER_OF_SPEECH
 from treemem.rules.values import ALTERNATIVES, ANSWERING, GENERIC
+from treemem.text.cache import SENTENCES_CACHED_MAX
 from treemem.text.stop_words import STOP_WORDS
 from treemem.verify.words import split_words
 
@@ -129,7 +130,7 @@ class _Said:
     is_at_hand: bool
 
 
-@functools.lru_cache(maxsize=50_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def takes_back(sentence: str) -> bool:
     """Whether a sentence takes back something; `ends` decides which rules.
 
@@ -144,7 +145,7 @@ def takes_back(sentence: str) -> bool:
     return wording.addresses(sentence) or _ALLOWED_AGAIN.search(sentence) is not None
 
 
-@functools.lru_cache(maxsize=100_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def ends(newer: str, older: str) -> bool:
     """Whether a later sentence ends an earlier rule.
 
@@ -235,7 +236,7 @@ def _is_other_choice(now: _Said, before: _Said) -> bool:
 # -- what a sentence says --------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=50_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def _said(sentence: str) -> _Said:
     retractions, text = _taken_back(sentence)
     order, is_positive = _order(text), _is_positive(text)

@@ -23,6 +23,7 @@ from treemem.rules.lexicon import (
     VERBS,
     without_quoted,
 )
+from treemem.text.cache import SENTENCES_CACHED_MAX
 
 # lasting: a rule by itself. manner: a wish about the way of answering, which is a rule if its
 # message says nothing else.
@@ -183,7 +184,7 @@ _NOT_HEAD = frozenset(
 )
 
 
-@functools.lru_cache(maxsize=50_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def form_of(sentence: str) -> Form | None:
     """Whether a sentence is a rule for good, by itself or if its message says nothing else; None
     if it is not one.
@@ -233,7 +234,7 @@ def addresses(sentence: str) -> bool:
     return any(kind not in ("narrated", "condition") for kind, _ in clauses)
 
 
-@functools.lru_cache(maxsize=50_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def holds_everywhere(sentence: str) -> bool:
     """Whether the user said that a rule holds in every project.
 

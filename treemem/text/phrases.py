@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from treemem.text.cache import WORDS_CACHED_MAX
 from treemem.text.nouns.chunks import Found
 from treemem.text.nouns.words import singular
 from treemem.text.stemmers import stemmer
@@ -281,7 +282,7 @@ def _akin(word: str, other: str) -> bool:
     return _stem(word) == _stem(other)
 
 
-@functools.lru_cache(maxsize=20_000)
+@functools.lru_cache(maxsize=WORDS_CACHED_MAX)
 def _stem(word: str) -> str:
     return stemmer("english")(word)
 

@@ -14,7 +14,7 @@ import math
 from typing import NamedTuple
 
 from treemem.patterns import folded, folded_regex, lazy_regex
-from treemem.text.cache import remembered
+from treemem.text.cache import SENTENCES_CACHED_MAX, remembered
 from treemem.text.scripts import COUNTED_BY_PAIR
 from treemem.text.stop_words import STOP_WORDS
 from treemem.text.word_classes import IMPERATIVES
@@ -36,8 +36,6 @@ SYMBOLS_FULL = 0.125
 LINKS_SHARE = 0.5
 # So many words that point elsewhere leave little that is said here.
 POINTING_MIN = 2
-# Sentences whose quality is remembered: the same one is judged in leaf, group and digest.
-REMEMBERED = 20_000
 
 _WORD = lazy_regex(rf"[{COUNTED_BY_PAIR}]{{1,2}}|[^\W\d_][\w']*(?:-(?=\w)[\w']*)*|\d[\d.,:]*\w*")
 _PAIR = lazy_regex(f"[{COUNTED_BY_PAIR}]")
@@ -198,7 +196,7 @@ def quality_of(text: str, origin: Origin, speaker: str | None, about: int = 0) -
     return Quality(_probability(gist), _probability(fact))
 
 
-@remembered(maxsize=REMEMBERED)
+@remembered(maxsize=SENTENCES_CACHED_MAX)
 def totals(text: str, origin: Origin, speaker: str | None) -> tuple[float, float]:
     """The weighted features of a sentence for a gist and for a fact, whatever its source is about;
     of links with hardly a word, minus infinity."""

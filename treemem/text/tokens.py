@@ -283,7 +283,7 @@ def _encoding() -> Encoding:
     import tiktoken
 
     _here.cache_clear()
-    return tiktoken.Encoding(
+    encoding = tiktoken.Encoding(
         name="treemem-cl100k",
         pat_str=_PATTERN,
         mergeable_ranks=dict(
@@ -291,6 +291,9 @@ def _encoding() -> Encoding:
         ),
         special_tokens={},
     )
+    # 15 MB that are only there to copy an encoding: its own code has the ranks in a form of its own
+    vars(encoding).pop("_mergeable_ranks", None)
+    return encoding
 
 
 def _encoded_tokens() -> list[bytes]:

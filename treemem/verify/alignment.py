@@ -10,6 +10,7 @@ import functools
 import re
 from collections.abc import Sequence
 
+from treemem.text.cache import SENTENCES_CACHED_MAX
 from treemem.verify import lexicon
 from treemem.verify.clauses import Run, counts
 from treemem.verify.people import KIN
@@ -93,12 +94,12 @@ def opposite(text: str, other: str) -> bool:
 
 
 # Cached, since every statement of a summary is compared with many others.
-@functools.lru_cache(maxsize=20_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def _heard(text: str) -> frozenset[str]:
     return frozenset(word.lower for word in split_words(text))
 
 
-@functools.lru_cache(maxsize=20_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def _opposable(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     """For every word with an opposite, the words of its side and of the opposite side."""
     return tuple(

@@ -11,6 +11,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from treemem.text.cache import SENTENCES_CACHED_MAX
 from treemem.text.sentences import split_sentences
 from treemem.verify import lexicon
 from treemem.verify.words import REPORTING_VERBS, Word, split_words, stems
@@ -105,7 +106,7 @@ def runs(all_clauses: Sequence[Clause], authors: Sequence[str]) -> list[Run]:
     return [run for same_length in by_length for run in same_length]
 
 
-@functools.lru_cache(maxsize=8_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def _heard(text: str) -> frozenset[str]:
     return stems(text) | {word.name for word in split_words(text)}
 

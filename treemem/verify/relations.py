@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from treemem.patterns import folded, folded_regex, for_folded, lazy_regex
-from treemem.text.cache import remembered
+from treemem.text.cache import SENTENCES_CACHED_MAX, remembered
 from treemem.text.stop_words import ROUTINE_WORDS
 from treemem.verify.alignment import opposite
 from treemem.verify.lexicon import CLAUSE_END
@@ -143,13 +143,13 @@ def key(text: str) -> tuple[object, ...]:
 # -- open points -----------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=20_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def subject_of(text: str) -> frozenset[str]:
     """The stems of an open point without those that only announce it."""
     return stems(text) - _OPENING
 
 
-@remembered(maxsize=20_000)
+@remembered(maxsize=SENTENCES_CACHED_MAX)
 def settles(text: str) -> bool:
     """Whether a sentence says that something is done; closes decides if that is an open point.
 
@@ -322,28 +322,28 @@ def _differs(newer: str, older: str) -> bool:
     )
 
 
-@functools.lru_cache(maxsize=20_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def _values(text: str) -> frozenset[str]:
     return frozenset(_VALUE.findall(text))
 
 
-@functools.lru_cache(maxsize=20_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def _is_update(text: str) -> bool:
     return _UPDATE.search(text) is not None
 
 
-@functools.lru_cache(maxsize=20_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def _is_negated(text: str) -> bool:
     return _NEGATION.search(text) is not None
 
 
-@functools.lru_cache(maxsize=20_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def topic_of(text: str) -> frozenset[str]:
     """The stems of a statement without numbers."""
     return frozenset(stem for stem in stems(text) if not stem[0].isdigit())
 
 
-@functools.lru_cache(maxsize=20_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def _names(text: str) -> frozenset[str]:
     """The names in a sentence and the possessive at its start, which distinguish its subject."""
     inside = {name.lower() for name in _NAME.findall(text)}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from treemem.patterns import lazy_regex
+from treemem.text.cache import SENTENCES_CACHED_MAX, WORDS_CACHED_MAX
 from treemem.text.counting import DAYS, MONTHS, TENS, UNITS
 from treemem.verify import synonyms
 from treemem.verify.clauses import split_clauses
@@ -76,7 +77,7 @@ def plain(text: str) -> str:
     return " ".join(_MARKS.sub(" ", joined).split())
 
 
-@functools.lru_cache(maxsize=8_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def read_terms(text: str) -> tuple[Term, ...]:
     """The terms of a text, in order; a spelled number is one term.
 
@@ -155,7 +156,7 @@ _NO_NAMES = frozenset("i i'm i've i'll i'd ok okay oh".split())
 _MODAL = frozenset("may might must shall ought going gonna able has had been".split())
 
 
-@functools.lru_cache(maxsize=50_000)
+@functools.lru_cache(maxsize=WORDS_CACHED_MAX)
 def key_of(word: str) -> str:
     """The key of a lower-case word: its stem, or that of its group of synonyms; "" if it is a
     stop word, or a verb of speech or of obligation."""

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from treemem.patterns import lazy_regex
-from treemem.text.cache import remembered
+from treemem.text.cache import SENTENCES_CACHED_MAX, WORDS_CACHED_MAX, remembered
 from treemem.text.counting import UNITS
 from treemem.text.scripts import COMPARED_BY_CHARACTER as _UNSPACED
 from treemem.text.stemmers import stemmer
@@ -71,7 +71,7 @@ class Word(NamedTuple):
         return self.lower.replace("’", "'").removesuffix("'s")
 
 
-@functools.lru_cache(maxsize=100_000)
+@functools.lru_cache(maxsize=WORDS_CACHED_MAX)
 def stem(word: str) -> str:
     """The stem of a lower-case word, "" for a stop word.
 
@@ -90,7 +90,7 @@ def stem(word: str) -> str:
     return stemmer("english")(plain) if plain.isascii() else plain
 
 
-@functools.lru_cache(maxsize=20_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX // 4)  # each takes kilobytes
 def split_words(text: str) -> tuple[Word, ...]:
     """The words of a text, in order.
 
@@ -105,7 +105,7 @@ def split_words(text: str) -> tuple[Word, ...]:
     return tuple(split)
 
 
-@remembered(maxsize=20_000)
+@remembered(maxsize=SENTENCES_CACHED_MAX)
 def stems_in_order(text: str) -> tuple[str, ...]:
     """The stems of the words of a text, without stop words. Much faster than split_words.
 
@@ -116,7 +116,7 @@ def stems_in_order(text: str) -> tuple[str, ...]:
     return tuple(filter(None, [stem(word.lower()) for word in _WORD.findall(text)]))
 
 
-@functools.lru_cache(maxsize=20_000)
+@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def stems(text: str) -> frozenset[str]:
     """The stems of the words of a text, without stop words.
 

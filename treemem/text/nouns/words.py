@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from treemem.patterns import lazy_regex
+from treemem.text.cache import WORDS_CACHED_MAX
 from treemem.text.word_classes import (
     ADVERBS,
     BEING,
@@ -29,8 +30,6 @@ from treemem.text.word_classes import (
 
 # Characters of a word of a phrase.
 WORD_CHARS_MAX = 30
-# Tokens of which it is remembered what they are.
-TOKENS_MAX = 50_000
 
 _CLITIC = lazy_regex(r"(?:['’](?:s|m|re|ve|ll|d|t|S))$")
 _FUNCTION_WORDS = frozenset().union(
@@ -99,7 +98,7 @@ END = chr(0)
 Word: TypeAlias = tuple[str, str, str, int]
 
 
-@functools.lru_cache(maxsize=TOKENS_MAX)
+@functools.lru_cache(maxsize=WORDS_CACHED_MAX)
 def word_of(token: str) -> Word | None:
     """The token as a word that may be in a noun phrase, or None."""
     if not token[0].isalpha() or len(token) > WORD_CHARS_MAX:
@@ -152,7 +151,7 @@ class _Codes(dict[str, str]):
     """The characters for tokens; see _BITS."""
 
     def __missing__(self, token: str) -> str:
-        if len(self) >= TOKENS_MAX:
+        if len(self) >= WORDS_CACHED_MAX:
             self.clear()
         is_alphabetic = token[0].isalpha()
         bits = ALPHABETIC if is_alphabetic else 0
