@@ -11,12 +11,12 @@ from tests.helpers.memories import assert_whole
 from treemem import Memory, Message, Scope, UsageError
 from treemem.store import migrations
 from treemem.store.database import Database, driver
-from treemem.store.entries import BLOCK, RULES_HOME
+from treemem.store.entries import RULES_HOME
 from treemem.store.schema import spine
 
 PLANTED = "Never open the east gate."
 TYPED = "Always count the goats twice."
-# What steps 15 to 17 changed; the rows of entry_subject are those of the lists.
+# What steps 15 to 19 changed; the rows of entry_subject are those of the lists.
 TO_SCHEMA_14 = f"""
 ALTER TABLE statement ADD COLUMN search_text TEXT;
 {spine._full_text("statement", spine._WORDS)}
@@ -44,15 +44,15 @@ CREATE TABLE entry_subject (
   PRIMARY KEY (home, stem, entry_seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX entry_subject_entry ON entry_subject (entry_seq);
-WITH RECURSIVE at (n) AS (SELECT 1 UNION ALL SELECT n + 2 FROM at WHERE n < 2 * {BLOCK}),
-listed AS (SELECT home, stem, block, hex(substr(entries, n + 1, 1)) AS high,
-  hex(substr(entries, n, 1)) AS low FROM subject JOIN at ON n < length(entries))
-INSERT INTO entry_subject SELECT home, (stem << 32) + 7, block * {BLOCK}
-  + 16 * (instr('0123456789ABCDEF', substr(low, 1, 1)) - 1)
+WITH RECURSIVE at (n) AS (SELECT 1 UNION ALL SELECT n + 4 FROM at WHERE n < 4 * 200),
+listed AS (SELECT home, stem, hex(substr(entries, n + 1, 1)) AS high,
+  hex(substr(entries, n, 1)) AS low FROM subject_list JOIN at ON n < length(entries))
+INSERT INTO entry_subject SELECT home, (stem << 32) + 7,
+  16 * (instr('0123456789ABCDEF', substr(low, 1, 1)) - 1)
   + instr('0123456789ABCDEF', substr(low, 2, 1)) - 1
   + 4096 * (instr('0123456789ABCDEF', substr(high, 1, 1)) - 1)
   + 256 * (instr('0123456789ABCDEF', substr(high, 2, 1)) - 1) FROM listed;
-DROP TABLE subject;
+DROP TABLE subject_list;
 DROP INDEX source_message_session;
 ALTER TABLE source_message ADD COLUMN session TEXT;
 UPDATE source_message SET session = (SELECT id FROM log_session WHERE seq = session_seq);
@@ -63,7 +63,8 @@ DROP TABLE log_mark_key;
 DROP TABLE log_mark;
 DROP TABLE file_look;
 DELETE FROM _sqlite_migrations
-WHERE name IN ('m015_lean_ledger', 'm016_log_marks', 'm017_sessions', 'm018_looks');
+WHERE name IN (
+  'm015_lean_ledger', 'm016_log_marks', 'm017_sessions', 'm018_looks', 'm019_subjects');
 PRAGMA user_version = 14;
 """
 TO_SCHEMA_8 = """
@@ -232,7 +233,7 @@ def test_what_schema_8_merged_stays_merged_and_goes_where_its_topic_goes(tmp_pat
 
 
 LEDGER = (
-    "SELECT * FROM subject ORDER BY home, stem, block",
+    "SELECT * FROM subject_list ORDER BY home, stem",
     "SELECT id, statement_seq, subjects, state, dirty FROM entry ORDER BY seq",
     "SELECT * FROM entry_link ORDER BY entry_seq, kind, later_seq",
     "SELECT seq, text, entry_seq FROM statement ORDER BY seq",

@@ -22,14 +22,10 @@ from treemem.types import ORIGINS, EntryKind, EntryState, Origin, StatementKind
 
 # Entries that are made again in one step.
 BATCH = 500
-# Words of more entries than this do not tell what an entry is about.
-STEM_ENTRIES_MAX = 200
 # The most entries compared with one: those that share most words with it.
 NEAREST_MAX = 24
 # The fewest words that two entries share, if both have as many.
 SHARED_MIN = 2
-# Rules of the user's with a word in common that are compared with a new one.
-RULES_MAX = 20_000
 # The most later entries about the same that are counted.
 RETURNS_MAX = 8
 # An entry has the first of these kinds that any of its statements has.
@@ -200,9 +196,8 @@ def _nearest(
     for seq, stems in subjects.items():
         wanted.setdefault(placed[seq].home, set()).update(stems)
     about = frozenset[int]().union(*(subjects[seq] for seq in rules))
-    of_rules = entries.postings(database, entries.RULES_HOME, about, RULES_MAX)
-    postings = {home: entries.postings(database, home, stems, STEM_ENTRIES_MAX)
-                for home, stems in wanted.items()}  # fmt: skip
+    of_rules = entries.postings(database, entries.RULES_HOME, about)
+    postings = {home: entries.postings(database, home, stems) for home, stems in wanted.items()}
     near = {}
     for seq, stems in subjects.items():
         of_home = postings[placed[seq].home]

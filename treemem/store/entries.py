@@ -2,7 +2,7 @@
 
 An entry holds no words: it refers to the statements of leaves that say the same. A statement that
 is deleted, or that moves to another entry, marks its entry as dirty; a link marks the earlier one.
-ledger/update.py makes dirty entries again. Owns the tables entry, subject and entry_link.
+ledger/update.py makes dirty entries again. Owns the tables entry, subject_list and entry_link.
 
 Tested in tests/ledger/test_update.py and test_subjects.py.
 """
@@ -13,7 +13,7 @@ import itertools
 import sys
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
@@ -21,6 +21,7 @@ from treemem.store.database import Database, json_list
 from treemem.types import EntryKind, EntryState, Origin, StatementKind
 
 LinkKind = Literal["closed", "superseded", "withdrawn", "returns"]
+Packed = bytes | bytearray
 
 # Step 8 of the schema.
 MARKED = """
@@ -302,21 +303,34 @@ def endings(database: Database, seqs: Iterable[int]) -> dict[int, list[Ending]]:
 
 # Instead of the home of an entry: the user's rules of all projects.
 RULES_HOME = -1
-# Entries that share a row of the table subject.
-BLOCK = 4_096
-# Subtle: lists of more entries than the limit are not read; each row has at least one.
+# Words of more entries than this do not tell what an entry is about, and are not looked up.
+STEM_ENTRIES_MAX = 200
+# The same for the user's rules: those with a word in common that are compared with a new one.
+RULES_MAX = 20_000
+# A list that is so many times as long as one that is looked up is not kept. Subtle: more than once,
+# so that a list whose length goes up and down near the limit is seldom made again.
+KEPT_TIMES = 2
+# Entries that are read at once to make lists again.
+READ_AT_ONCE = 10_000
 _POSTINGS = """
-SELECT su.stem, su.block, su.entries FROM json_each(:stems) j
-CROSS JOIN subject su ON su.home = :home AND su.stem = j.value
-WHERE (SELECT sum(length(entries)) FROM (
-  SELECT entries FROM subject WHERE home = :home AND stem = j.value LIMIT :limit + 1)) <= 2 * :limit
+SELECT su.stem, su.entries, su.unlisted FROM json_each(:stems) j
+CROSS JOIN subject_list su ON su.home = :home AND su.stem = j.value
+WHERE length(su.entries) <= 4 * :limit AND su.unlisted <= :limit
 """
 _LISTED = """
 SELECT seq, home, subjects FROM entry WHERE seq IN (SELECT value FROM json_each(?))
 """
 _ROWS = """
-SELECT stem, entries FROM subject
-WHERE home = ? AND block = ? AND stem IN (SELECT value FROM json_each(?))
+SELECT stem, entries, unlisted FROM subject_list
+WHERE home = ? AND stem IN (SELECT value FROM json_each(?))
+"""
+_PUT = "INSERT OR REPLACE INTO subject_list (home, stem, entries, unlisted) VALUES (?, ?, ?, ?)"
+_DELETE_EMPTY = """
+DELETE FROM subject_list WHERE home = ? AND stem = ? AND entries = x'' AND unlisted = 0
+"""
+_ALL_LISTED = """
+SELECT seq, home, subjects FROM entry
+WHERE seq > ? AND length(subjects) > 0 ORDER BY seq LIMIT ?
 """
 _LINK = "INSERT OR IGNORE INTO entry_link (entry_seq, kind, later_seq) VALUES (?, ?, ?)"
 _UNLINK = """
@@ -339,62 +353,86 @@ def put_subjects(database: Database, subjects: Mapping[int, Iterable[int]]) -> N
             if before:
                 removed.put(seq, home, _unpack("i", before))
     database.many("UPDATE entry SET subjects = ? WHERE seq = ?", changed)
-    for place in added.keys() | removed.keys():
-        _change_lists(database, *place, added[place], removed[place])
+    for home in added.keys() | removed.keys():
+        _change_lists(database, home, added[home], removed[home])
 
 
 def mark_all_dirty(database: Database) -> None:
     """Has everything made again."""
-    database.execute("DELETE FROM subject")
+    database.execute("DELETE FROM subject_list")
     database.execute("UPDATE entry SET dirty = 2, subjects = NULL")
 
 
-class _Lists(defaultdict[tuple[int, int], defaultdict[int, bytes]]):
-    """Entries by home and block, and by stem: the rests of their seqs, packed as in the file."""
+class _Lists(defaultdict[int, defaultdict[int, bytearray]]):
+    """Entries by home and stem, packed as in the file."""
 
     def __init__(self) -> None:
-        super().__init__(lambda: defaultdict(bytes))
+        super().__init__(lambda: defaultdict(bytearray))
 
-    def put(self, seq: int, home: int, stems: Sequence[int]) -> None:
+    def put(self, seq: int, home: int, stems: Collection[int]) -> None:
         """Adds an entry to the lists of its home and, if it is a rule, to those of all rules."""
-        block, at = divmod(seq, BLOCK)
-        packed = _pack("H", [at])
+        packed = _pack("I", [seq])
         for one in (home, RULES_HOME) if RULES_HOME in stems else (home,):
-            lists = self[one, block]
+            lists = self[one]
             for stem in stems:
                 lists[stem] += packed
 
 
 def _change_lists(
-    database: Database,
-    home: int,
-    block: int,
-    added: Mapping[int, bytes],
-    removed: Mapping[int, bytes],
+    database: Database, home: int, added: Mapping[int, Packed], removed: Mapping[int, Packed]
 ) -> None:
-    """Changes the lists of a home and a block, by stem."""
-    stems = added.keys() | removed.keys()
-    stored: dict[int, bytes] = dict(database.rows(_ROWS, (home, block, json_list(stems))))
-    for stem, gone in removed.items():
-        left = set(_unpack("H", stored.get(stem, b""))).difference(_unpack("H", gone))
-        stored[stem] = _pack("H", sorted(left))
-    rows = [(home, stem, block, stored.get(stem, b"") + added.get(stem, b"")) for stem in stems]
-    database.many("INSERT OR REPLACE INTO subject VALUES (?, ?, ?, ?)", rows)
+    """Changes the lists of a home, by stem."""
+    stems = sorted(added.keys() | removed.keys())  # in the order of the table
+    found = {stem: rest for stem, *rest in database.rows(_ROWS, (home, json_list(stems)))}
+    rows: list[tuple[int, int, Packed, int]] = []
+    for stem in stems:
+        entries, unlisted = found.get(stem, (b"", 0))
+        more, fewer = added.get(stem, b""), removed.get(stem, b"")
+        if unlisted:
+            rows.append((home, stem, b"", unlisted + (len(more) - len(fewer)) // 4))
+            continue
+        if fewer:
+            left = set(_unpack("I", entries)).difference(_unpack("I", fewer))
+            entries = _pack("I", sorted(left))
+        rows.append(_row_of(home, stem, entries + more))
+    database.many(_PUT, rows)
     if removed:
-        sql = "DELETE FROM subject WHERE home = ? AND stem = ? AND block = ? AND entries = x''"
-        database.many(sql, [(home, stem, block) for stem in removed])
+        database.many(_DELETE_EMPTY, [(home, stem) for stem in removed])
 
 
-def postings(
-    database: Database, home: int, stems: Iterable[int], limit: int
-) -> dict[int, list[int]]:
-    """By stem, the entries of a home about it; without stems of more than limit entries."""
-    parameters = {"home": home, "stems": json_list(stems), "limit": limit}
-    found: dict[int, list[int]] = {}
-    for stem, block, blob in database.rows(_POSTINGS, parameters):
-        start = block * BLOCK
-        found.setdefault(stem, []).extend([start + at for at in _unpack("H", blob)])
-    return found
+def _row_of(home: int, stem: int, entries: Packed) -> tuple[int, int, Packed, int]:
+    """The row of a list, or of the number of its entries, if it is too long."""
+    count = len(entries) // 4
+    is_kept = count <= KEPT_TIMES * _limit(home)
+    return (home, stem, entries, 0) if is_kept else (home, stem, b"", count)
+
+
+def _limit(home: int) -> int:
+    return RULES_MAX if home == RULES_HOME else STEM_ENTRIES_MAX
+
+
+def postings(database: Database, home: int, stems: Iterable[int]) -> dict[int, array[int]]:
+    """By stem, the entries of a home about it; without stems that tell nothing, since there are
+    too many entries about them. In a transaction: lists may have to be made again."""
+    parameters = {"home": home, "stems": json_list(stems), "limit": _limit(home)}
+    found = database.rows(_POSTINGS, parameters)
+    if shrunk := {stem for stem, _, unlisted in found if unlisted}:
+        _list_again(database, home, shrunk)
+        found = database.rows(_POSTINGS, parameters)
+    return {stem: _unpack("I", entries) for stem, entries, _ in found}
+
+
+def _list_again(database: Database, home: int, stems: Set[int]) -> None:
+    """Makes lists that were not kept from what is stored with the entries."""
+    lists = _Lists()
+    last = 0
+    while rows := database.rows(_ALL_LISTED, (last, READ_AT_ONCE)):
+        last = rows[-1][0]
+        for seq, entry_home, subjects in rows:
+            about = set(_unpack("i", subjects))
+            if not about.isdisjoint(stems):
+                lists.put(seq, entry_home, about & {*stems, RULES_HOME})
+    database.many(_PUT, [_row_of(home, stem, lists[home][stem]) for stem in stems])
 
 
 def _pack(kind: str, numbers: Iterable[int]) -> bytes:
@@ -405,7 +443,7 @@ def _pack(kind: str, numbers: Iterable[int]) -> bytes:
     return packed.tobytes()
 
 
-def _unpack(kind: str, blob: bytes) -> array[int]:
+def _unpack(kind: str, blob: Packed) -> array[int]:
     numbers = array(kind, blob)
     if sys.byteorder == "big":
         numbers.byteswap()
@@ -413,17 +451,8 @@ def _unpack(kind: str, blob: bytes) -> array[int]:
 
 
 def pack_subjects(connection: Any) -> None:
-    """Step 15 of the schema: brings what entries are about from its former table into lists. Their
-    numbers are the upper halves of the former ones."""
-    put = """
-    INSERT INTO subject VALUES (?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET entries = entries || excluded.entries
-    """
-    by_stem = connection.execute(
-        "SELECT home, stem >> 32, entry_seq FROM entry_subject ORDER BY home, stem, entry_seq"
-    )
-    for place, rows in itertools.groupby(by_stem, lambda row: (*row[:2], row[2] // BLOCK)):
-        connection.execute(put, (*place, _pack("H", [row[2] % BLOCK for row in rows])))
+    """Step 15 of the schema: brings what entries are about from its former table to the entries.
+    Their numbers are the upper halves of the former ones."""
     by_entry = connection.execute(
         "SELECT entry_seq, home, stem >> 32 FROM entry_subject ORDER BY entry_seq"
     )
@@ -435,6 +464,15 @@ def pack_subjects(connection: Any) -> None:
             "UPDATE entry SET subjects = ? WHERE seq = ?", (_pack("i", sorted(stems)), seq)
         )
     connection.execute(FORMER)
+
+
+def list_subjects(connection: Any) -> None:
+    """Step 19 of the schema: makes all lists from what is stored with the entries."""
+    lists = _Lists()
+    for seq, home, subjects in connection.execute(_ALL_LISTED, (0, -1)):
+        lists.put(seq, home, _unpack("i", subjects))
+    for home, by_stem in lists.items():
+        connection.executemany(_PUT, [_row_of(home, *listed) for listed in by_stem.items()])
 
 
 def text_at(database: Database, source_seq: int, position: int) -> str:

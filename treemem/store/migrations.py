@@ -16,10 +16,10 @@ from treemem.store.schema import additions, live, spine
 from treemem.text.fts import extra_words
 
 if TYPE_CHECKING:
-    from sqlite_utils import Database
+    from sqlite_utils import Database, Migrations
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 18
+SCHEMA_VERSION = 19
 # Steps of SQL alone, independent of the others.
 _LIVE_STEPS = (
     ("m009_merges_and_titles", additions.MERGES + additions.TITLES),
@@ -85,14 +85,25 @@ def apply(
         def live_step(database: Database, script: str = script) -> None:
             run(database, script)
 
+    _add_lists(steps, run)
+    steps.apply(Database(connection))
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _add_lists(steps: Migrations, run: Callable[..., None]) -> None:
+    """Adds the steps that bring what entries are about into lists."""
+    from treemem.store import entries  # as above
+
     @steps()
     def m015_lean_ledger(database: Database) -> None:
         run(database, additions.LEAN)
         entries.pack_subjects(database.conn)
 
-    steps.apply(Database(connection))
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    @steps()
+    def m019_subjects(database: Database) -> None:
+        run(database, additions.SUBJECTS)
+        entries.list_subjects(database.conn)
 
 
 def _run(is_complete: Callable[[str], bool], database: Database, *scripts: str) -> None:

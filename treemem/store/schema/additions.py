@@ -221,7 +221,7 @@ CREATE INDEX entry_salient ON entry (kind, state, salience DESC) WHERE statement
 CREATE INDEX entry_latest ON entry (last_ms, last_source, last_position)
   WHERE statement_seq IS NOT NULL;
 
-ALTER TABLE entry ADD COLUMN subjects BLOB;  -- what it is about: stems as in subject, 4 bytes each
+ALTER TABLE entry ADD COLUMN subjects BLOB;  -- what it is about: hashes of stems, 4 bytes each
 CREATE TABLE subject (              -- which entries are about the same
   home INTEGER NOT NULL,            -- as in entry; -1 for the rules of all projects
   stem INTEGER NOT NULL,            -- hash of the stem of a word
@@ -278,5 +278,18 @@ CREATE TABLE file_look (            -- how files looked when they were read, to 
   look TEXT NOT NULL,               -- hash of size, times, inode, and how it was read
   digest TEXT NOT NULL,             -- as in imported_file
   format TEXT NOT NULL              -- the importer's name
+) STRICT, WITHOUT ROWID;
+"""
+
+# Step 19. A row for each 4,096 entries was most often one for two or three; and lists of words that
+# are in many entries were written and looked through, but never used.
+SUBJECTS = """
+DROP TABLE subject;
+CREATE TABLE subject_list (         -- which entries are about the same
+  home INTEGER NOT NULL,            -- as in entry; -1 for the rules of all projects
+  stem INTEGER NOT NULL,            -- hash of the stem of a word
+  entries BLOB NOT NULL,            -- seqs of the entries, 4 bytes each
+  unlisted INTEGER NOT NULL,        -- how many they are, if they are too many to be listed, or 0
+  PRIMARY KEY (home, stem)
 ) STRICT, WITHOUT ROWID;
 """
