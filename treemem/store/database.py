@@ -179,7 +179,7 @@ class Database:
         execute("PRAGMA synchronous = FULL")
         execute("PRAGMA foreign_keys = ON")
         execute("PRAGMA secure_delete = ON")
-        execute("PRAGMA cache_size = -32000")
+        execute("PRAGMA cache_size = -16000")
         execute("PRAGMA temp_store = MEMORY")
         # _acknowledge() runs the checkpoints, after it has looked at the file.
         execute("PRAGMA wal_autocheckpoint = 0")

@@ -270,9 +270,11 @@ _REWRITE = """
 UPDATE message SET author = :author, text = :text, exact = :exact, search_text = :search_text,
   chars = :chars, tokens = :tokens, extras = :extras, origin = :origin WHERE seq = :seq
 """
+# Most messages have a text alone. The view would copy it, which for a long one takes much memory.
 _INDEX_WORDS = """
 INSERT INTO message_fts (rowid, text)
-SELECT seq, text FROM message_search WHERE seq BETWEEN ? AND ?
+SELECT m.seq, CASE WHEN m.author IS NULL AND m.search_text IS NULL THEN m.text ELSE s.text END
+FROM message m JOIN message_search s ON s.seq = m.seq WHERE m.seq BETWEEN ? AND ?
 """
 
 
