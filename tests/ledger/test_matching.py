@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+
 import pytest
 
 from treemem.ledger.matching import (
@@ -9,6 +12,8 @@ from treemem.ledger.matching import (
     effect,
     entry_id,
     entry_kind,
+    may_be_like,
+    numbers,
     perhaps_related,
     subjects,
 )
@@ -88,6 +93,19 @@ def test_what_a_later_entry_does(
     pairs = [(first.seq, second.seq), (second.seq, first.seq)]
     known = {first.seq: first, second.seq: second}
     assert list(perhaps_related(known, pairs)) == (pairs if expected else [])
+
+
+def test_entries_that_may_be_related_are_told_by_their_subjects() -> None:
+    words = "crate harbour lantern ferry walnut 1840 1912 77".split()
+    choose = random.Random(5)
+    texts = {" ".join(choose.sample(words, choose.randint(2, 6))) for _ in range(60)}
+    known = {at: placed(text, position=at - 1) for at, text in enumerate(sorted(texts), 1)}
+    pairs = list(itertools.permutations(known, 2))
+    about = {seq: subjects("fact", entry.text, "typed") for seq, entry in known.items()}
+    like = {(one, other) for one, other in pairs
+            if may_be_like(about[one], about[other], numbers(known[one].text))}  # fmt: skip
+    assert set(perhaps_related(known, pairs)) <= like
+    assert len(like) < len(pairs)
 
 
 def test_nobody_but_the_user_takes_back_a_rule() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 from treemem.rules import succession, wording
 from treemem.rules.lexicon import QUOTED
@@ -111,6 +111,18 @@ def is_everywhere(entry: Placed) -> bool:
     which an answer can imitate a turn of the user's says so for its own project only."""
     is_plain_text = entry.file is not None and entry.file.lower().endswith(PLAIN_TEXTS)
     return wording.holds_everywhere(entry.text) and not is_plain_text
+
+
+def numbers(text: str) -> int:
+    """How many stems of a text are none of its subjects, since they begin with a digit."""
+    return sum(stem[0].isdigit() for stem in stems(text))
+
+
+def may_be_like(own: Set[int], theirs: Set[int], numbers: int) -> bool:
+    """Whether perhaps_related may find that entries share enough stems, by their subjects. Neither
+    is an open point or a rule of the user's. numbers: of either one."""
+    shared = len(own & theirs) + numbers
+    return shared >= RETURN_STEMS_MIN and shared >= RETURN_SHARE_MIN * min(len(own), len(theirs))
 
 
 def perhaps_related(

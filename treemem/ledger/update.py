@@ -168,6 +168,7 @@ def _link(database: Database, placed: Mapping[int, Placed]) -> None:
          for seq, stems in subjects.items()},
     )  # fmt: skip
     near = _nearest(database, placed, subjects, rules)
+    _drop_unlike(database, placed, subjects, rules, near)
     others = set[int]().union(*near.values()) - placed.keys()
     known = {**placed, **entries.placed(database, others)}
     pairs = {(min(seq, other), max(seq, other))
@@ -212,6 +213,25 @@ def _nearest(
         if seq in rules:  # all rules that it may end, or be ended by, however many there are
             near[seq] += {other for stem in stems for other in of_rules.get(stem, ())} - {seq}
     return near
+
+
+def _drop_unlike(
+    database: Database,
+    placed: Mapping[int, Placed],
+    subjects: Mapping[int, frozenset[int]],
+    rules: Collection[int],
+    near: dict[int, list[int]],
+) -> None:
+    """Takes others from near that share too few words with an entry to be linked with it, without
+    a look at their texts. Of open points and rules other words count, too."""
+    stored = entries.about(database, set[int]().union(*near.values()) - placed.keys())
+    plain = {seq: stems for seq, (kind, stems) in stored.items()
+             if kind != "open" and entries.RULES_HOME not in stems}  # fmt: skip
+    for seq, own in subjects.items():
+        if near[seq] and placed[seq].kind != "open" and seq not in rules:
+            numbers = matching.numbers(placed[seq].text)
+            near[seq] = [other for other in near[seq] if other not in plain
+                         or matching.may_be_like(own, plain[other], numbers)]  # fmt: skip
 
 
 def _places_in_messages(database: Database, known: Iterable[Placed]) -> dict[int, int]:

@@ -320,6 +320,9 @@ WHERE length(su.entries) <= 4 * :limit AND su.unlisted <= :limit
 _LISTED = """
 SELECT seq, home, subjects FROM entry WHERE seq IN (SELECT value FROM json_each(?))
 """
+_ABOUT = """
+SELECT seq, kind, coalesce(subjects, x'') FROM entry WHERE seq IN (SELECT value FROM json_each(?))
+"""
 _ROWS = """
 SELECT stem, entries, unlisted FROM subject_list
 WHERE home = ? AND stem IN (SELECT value FROM json_each(?))
@@ -420,6 +423,12 @@ def postings(database: Database, home: int, stems: Iterable[int]) -> dict[int, a
         _list_again(database, home, shrunk)
         found = database.rows(_POSTINGS, parameters)
     return {stem: _unpack("I", entries) for stem, entries, _ in found}
+
+
+def about(database: Database, seqs: Iterable[int]) -> dict[int, tuple[EntryKind, frozenset[int]]]:
+    """By entry, its kind and what it is about, as it was stored by put_subjects."""
+    rows = database.rows(_ABOUT, (json_list(seqs),))
+    return {seq: (kind, frozenset(_unpack("i", stems))) for seq, kind, stems in rows}
 
 
 def _list_again(database: Database, home: int, stems: Set[int]) -> None:
