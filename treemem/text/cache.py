@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 # Sentences and words of which a function remembers the results. The leaves whose results are
-# stored together have about 6,000 sentences, which several steps look at; few come again later.
-SENTENCES_CACHED_MAX = 8_000
+# stored together have about 4,000 statements, which several steps look at; few come again later.
+SENTENCES_CACHED_MAX = 4_000
 WORDS_CACHED_MAX = 16_000
 # Bytes of an entry in addition to its text and its value.
 ENTRY_BYTES = 250
 
-# Results that are given to a function and not asked for, at most.
-GIVEN_MAX = SENTENCES_CACHED_MAX
+# Results that are given to a function and not asked for, at most: more than a pool makes ahead.
+GIVEN_MAX = 2 * SENTENCES_CACHED_MAX
 
 Value = TypeVar("Value")
 Function = TypeVar("Function", bound=Callable[..., Any])
