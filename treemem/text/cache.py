@@ -72,6 +72,7 @@ def cached(bytes_max: int) -> Callable[[Callable[[str], Value]], Callable[[str],
 
 
 # Results of remembered functions that another process has made, by name and arguments.
+_NOT_GIVEN = object()
 _GIVEN: dict[str, dict[tuple[Any, ...], Any]] = {}
 
 
@@ -94,7 +95,8 @@ def remembered(maxsize: int) -> Callable[[Function], Function]:
         @functools.lru_cache(maxsize=maxsize)
         @functools.wraps(function)
         def remembering(*arguments: Any) -> Any:
-            return given.pop(arguments) if arguments in given else function(*arguments)
+            found = given.pop(arguments, _NOT_GIVEN)  # at once, as others may ask, too
+            return function(*arguments) if found is _NOT_GIVEN else found
 
         return cast("Function", remembering)
 
