@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -59,13 +61,19 @@ def test_python_snippets_run_from_top_to_bottom(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_IDS)
-def test_shell_snippets_run_from_top_to_bottom(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shell_snippets_run_from_top_to_bottom(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = tmp_path / ".claude" / "projects" / "-home-neza-milkround"
+    logs.mkdir(parents=True)
+    shutil.copy(ROOT / "treemem" / "demo" / "session.jsonl", logs)
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(ROOT)
     runner = CliRunner()
     for _, body in _snippets(page, "sh"):
         for line in filter(None, map(str.strip, body.splitlines())):
             if not line.startswith(_NOT_RUN):
-                words = shlex.split(line, comments=True)
+                words = [*map(os.path.expanduser, shlex.split(line, comments=True))]
                 assert words[0] == "treemem", line
                 result = runner.invoke(cli, words[1:])
                 # The demo is of November 2025.

@@ -224,7 +224,7 @@ def test_progress_is_reported_batch_by_batch(memory: Memory, tmp_path: Path) -> 
     session.say(*(f"turn {n}" for n in range(2_500)))
     seen: list[int] = []
     memory.ingest(session.write(tmp_path), progress=lambda report: seen.append(report.added))
-    assert seen == [1_000, 2_000, 2_500]
+    assert seen == [1_000, 2_000, 2_500, 2_500]  # the last is the file, with its tree
 
 
 # -- finding ---------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from typing import Any
 
 from treemem import Memory, Message
 from treemem.ingest import files as ingest_files
+from treemem.ingest import looks
 from treemem.models.chat import Prompt
 from treemem.models.client import Generation
 from treemem.store import database
@@ -52,6 +53,8 @@ def take_small_steps() -> None:
     sealing.LEAF_PIECES_MAX = 60
     collection_jobs.GROUPS_AT_ONCE = 1
     assignment.LEAVES_AT_ONCE = 3
+    # Else the number of steps would depend on how long ago a log was written.
+    looks.SETTLED_NS = -1
     # The trees above the sources must not wait beyond the end of the last run.
     collection_jobs.ROOT_INTERVAL_MS = 0
 
