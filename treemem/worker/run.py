@@ -158,7 +158,7 @@ class WhileReading:
     ) -> None:
         self._database, self._clock = database, clock
         self._worker = Worker(database, clock, shape, budget=Budget(Limits(0)), leaf_pool=pool)
-        self._lays_out = lays_out
+        self._lays_out, self._pool = lays_out, pool
         self._added = 0
         self._next_layout = FIRST_LAYOUT_MESSAGES
 
@@ -181,6 +181,7 @@ class WhileReading:
             self._lay_out()
 
     def _lay_out(self) -> None:
+        self._pool.close()  # the layout needs the memory; the processes come back when needed
         with self._database.transaction():
             collection_jobs.admit(self._database, self._clock(), at_once=True)
         self._worker.run(collection_jobs.KINDS)
