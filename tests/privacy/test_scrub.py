@@ -357,7 +357,7 @@ NO_WORDS = set(
     topic.id topic_alias.id topic_alias.into_id topic_part.alias
     awaited_title.identity source_end.identity
     producer.name model_output.key statement.kind entry.id entry.kind entry.state entry_link.kind
-    entry.subjects subject.entries
+    entry.subjects subject_list.entries
     embedder.name embedder.setting vector_1.digest vector_1.vector
     job.kind job.dedupe_key job.payload job.state job.token breaker.kind breaker.job_seqs
     usage.producer usage.scope usage.key
