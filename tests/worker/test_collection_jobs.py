@@ -198,3 +198,20 @@ def test_one_ingest_of_many_files_puts_all_of_them_into_the_global_tree(
     memory.ingest(sorted(tmp_path.glob("*.md")))
     assert len(roots(memory)) == 3
     assert set(roots(memory)) < set(tree_ids(memory))
+
+
+def test_the_tree_over_everything_does_not_depend_on_which_source_came_first(
+    tmp_path: Path,
+) -> None:
+    trees = []
+    for order in ((1, 2, 3), (3, 1, 2), (2, 3, 1)):
+        with Memory.open(tmp_path / f"{order[0]}.sqlite3") as memory:
+            for number in order:
+                said = Message(text=f"The gate {number} is blue.", external_id=str(number))
+                memory.append(f"chat/{number}", [said])
+            memory.work(max_calls=0)
+            root = memory.root_id(Scope.everything())
+            assert root is not None
+            trees.append((root, memory.node(root).child_ids))
+    assert len(trees[0][1]) == 3
+    assert trees[0] == trees[1] == trees[2]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 19
+SCHEMA_VERSION = 20
 # Steps of SQL alone, independent of the others.
 _LIVE_STEPS = (
     ("m009_merges_and_titles", additions.MERGES + additions.TITLES),
@@ -31,6 +31,7 @@ _LIVE_STEPS = (
     ("m016_log_marks", additions.LOG_MARKS),
     ("m017_sessions", additions.SESSIONS),
     ("m018_looks", additions.LOOKS),
+    ("m020_ordered", additions.ORDERED),
 )
 
 

@@ -41,11 +41,12 @@ def admit(
         jobs.admit(database, kind, "all", {}, now_ms, priority=PRIORITY, not_before_ms=due_ms)
 
 
-# Sources without times come before those that have them.
+# Sources without times come before those that have them. Subtle: of those that begin at the same
+# moment the order is that of their ids, since that of their rows depends on which was read first.
 _ROOTS = """
 SELECT n.seq FROM tree t JOIN source s ON s.id = t.key JOIN node n ON n.seq = t.root_seq
 WHERE t.scope = 'source'
-GROUP BY n.seq ORDER BY n.started_at_ms, min(s.seq)
+GROUP BY n.seq ORDER BY n.started_at_ms, min(s.id)
 """
 
 

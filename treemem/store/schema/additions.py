@@ -293,3 +293,11 @@ CREATE TABLE subject_list (         -- which entries are about the same
   PRIMARY KEY (home, stem)
 ) STRICT, WITHOUT ROWID;
 """
+
+# Step 20. In the tree over everything, sources that begin at the same moment have the order of
+# their ids, not of their rows.
+ORDERED = """
+INSERT OR IGNORE INTO job (kind, dedupe_key, payload, priority, state, max_attempts,
+  not_before_ms, created_at_ms)
+SELECT 'global', 'global:all', '{}', 60, 'todo', 5, 0, 0 WHERE EXISTS (SELECT 1 FROM tree);
+"""
