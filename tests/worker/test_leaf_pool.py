@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,15 @@ import pytest
 
 from benchmarks.data.logs import Writer
 from treemem import Memory, Message
+from treemem.ingest import files
 from treemem.proposals import View
 from treemem.store.database import Database
 from treemem.text import cache
 from treemem.text.quality import totals
 from treemem.verify.relations import settles
 from treemem.verify.words import stems_in_order
-from treemem.worker import leaf_pool, leaf_results
-from treemem.worker.leaf_pool import LeafPool
+from treemem.worker import leaf_pool, leaf_results, source_jobs
+from treemem.worker.leaf_pool import LeafPool, LeafRun
 from treemem.worker.leaf_results import LeafResult
 
 LOG_BYTES = 600_000
@@ -234,3 +235,30 @@ def _runs(pid: int) -> bool:
     # One that has ended and that nobody has waited for yet is a zombie.
     stat = Path(f"/proc/{pid}/stat")
     return not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def test_a_leaf_that_cannot_be_read_fails_its_job_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make(_database: Database, _seq: int) -> LeafResult:
+        raise ZeroDivisionError
+
+    def begin(pool: LeafPool, database: Database, seqs: Sequence[int], **_: bool) -> LeafRun:
+        return LeafRun(database, seqs, [])
+
+    monkeypatch.setattr(leaf_results, "make", make)
+    monkeypatch.setattr(LeafPool, "begin", begin)
+    monkeypatch.setattr(leaf_pool, "processes_wanted", lambda: 1)
+    monkeypatch.setattr(files, "BATCH_MESSAGES_MAX", 100)
+    monkeypatch.setattr(source_jobs, "EXTRACT_BATCH", 2)
+    writer = Writer(seed=6)
+    log = tmp_path / f"{writer.session}.jsonl"
+    writer.append_to(log, 600_000)
+    other = tmp_path / "notes.md"
+    other.write_text("# Gates\n\nThe gate is blue.\n")
+    with Memory.open(tmp_path / "memory.sqlite3") as memory:
+        report = memory.ingest([log, other])
+        assert [file.error for file in report.files] == [None, None]
+        assert sum(file.added for file in report.files) > 400
+        stopped = [job for job in memory.jobs(["todo", "dead"]) if job.error]
+        assert [(job.kind, job.attempts) for job in stopped] == [("extract", 1)]

@@ -90,7 +90,9 @@ def remembered(maxsize: int) -> Callable[[Function], Function]:
     """
 
     def decorate(function: Function) -> Function:
-        given = _GIVEN.setdefault(function.__name__, {})
+        assert function.__name__ not in _GIVEN, f"two functions are called {function.__name__}"
+        given: dict[tuple[Any, ...], Any] = {}
+        _GIVEN[function.__name__] = given
 
         @functools.lru_cache(maxsize=maxsize)
         @functools.wraps(function)

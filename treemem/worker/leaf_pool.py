@@ -108,8 +108,8 @@ class _Parcel:
 
     def make(self, database: Database) -> None:
         """Makes the results in this process."""
-        self.is_taken = True
         self.results = [leaf_results.make(database, seq) for seq in self.leaf_seqs]
+        self.is_taken = True
 
 
 class LeafRun:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
 
+from treemem.errors import ConstraintError, DatabaseError
 from treemem.ledger import update
 from treemem.queue import jobs
 from treemem.queue.jobs import Claim
@@ -93,20 +94,21 @@ class SourceWork:
         # together. So the ledger is the same as if the file had been read first.
         whole = len(node_seqs) // EXTRACT_BATCH * EXTRACT_BATCH
         if level == 0 and whole:
-            run = self._pool.begin(self._database, node_seqs[:whole], is_early=True)
-            self._begun = _Begun(source_id, node_seqs[:whole], producer, run)
-        if begun is not None:
-            self._store_leaves(begun.run, begun.producer)
+            with _left_to_the_job():
+                run = self._pool.begin(self._database, node_seqs[:whole], is_early=True)
+                self._begun = _Begun(source_id, node_seqs[:whole], producer, run)
+        self._settle(begun)
 
-    def settle(self) -> None:
+    def _settle(self, begun: _Begun | None) -> None:
         """Stores what the pool has begun with."""
-        if self._begun is not None:
-            begun, self._begun = self._begun, None
-            self._store_leaves(begun.run, begun.producer)
+        if begun is not None:
+            with _left_to_the_job():
+                self._store_leaves(begun.run, begun.producer)
 
     def run(self, claim: Claim) -> None:
         """Does a job and marks it as done."""
-        self.settle()
+        begun, self._begun = self._begun, None
+        self._settle(begun)
         if claim.kind == "seal":
             self._seal(claim)
         else:
@@ -199,6 +201,20 @@ class SourceWork:
         if tree.root_seq != before.root_seq:
             collection_jobs.admit(self._database, self._clock())
         self._after_tree(tree, self._clock())
+
+
+@contextmanager
+def _left_to_the_job() -> Iterator[None]:
+    """Passes over a failure of a job's early part: the job meets it again, and is the one that
+    fails, so that neither the reading of the file nor another job ends with it."""
+    try:
+        yield
+    except ConstraintError:
+        pass
+    except DatabaseError:
+        raise
+    except Exception:  # noqa: S110 - as above
+        pass
 
 
 def _missing(database: Database, tree_seq: int, producer: int) -> tuple[int, list[int]] | None:
