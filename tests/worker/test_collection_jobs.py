@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from tests.helpers.logs import prose
 from treemem import Memory, Message, Scope
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.store.database import Database
+from treemem.tree import builder, everything
 from treemem.types import TreeShape
 from treemem.worker import collection_jobs
 
@@ -136,6 +139,44 @@ def test_a_large_tree_is_laid_out_in_steps_with_the_same_result(
         monkeypatch.undo()
         other.work(max_calls=0)
         assert tree_ids(memory) == tree_ids(other)
+    assert_whole(memory)
+
+
+def test_the_end_of_the_tree_is_laid_out_as_all_of_it_would_be(
+    memory: Memory, database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[list[int] | None] = []
+    original = everything.lay_out_end
+
+    def noting(*arguments: Any) -> list[int] | None:
+        ends.append(original(*arguments))
+        return ends[-1]
+
+    monkeypatch.setattr(everything, "lay_out_end", noting)
+    rng = random.Random(4)
+    shape = TreeShape()
+    began = list(range(90))
+    rng.shuffle(began)
+    counts: dict[int, int] = {}
+    for step in range(110):
+        # Sources come at the end of all, and in between, and grow.
+        fresh = began[-(-step * 9 // 11) : -(-(step + 1) * 9 // 11)]
+        for number in fresh or rng.sample(sorted(counts), 1):
+            first = counts.get(number, 0)
+            at = f"2026-01-{5 + number // 24:02}T{number % 24:02}:{first:02}:00Z"
+            memory.append(f"s{number}", [Message(text=f"Gate {number} was painted.", sent_at=at,
+                                                 external_id=str(first))])  # fmt: skip
+            counts[number] = first + 1
+        clock.advance(INTERVAL_SECONDS)
+        memory.work(max_calls=0)
+        expected = builder.root_id_over(database, everything.roots(database), shape)
+        assert memory.root_id(Scope.everything()) == expected
+    assert len(ends) == 109
+    assert None not in ends
+    # Nodes that only earlier trees needed are deleted.
+    reached = {node.id for source in memory.source_ids() for node in
+               memory.tree(Scope.source(source)).nodes()} | {*tree_ids(memory)}  # fmt: skip
+    assert {node_id for (node_id,) in database.rows("SELECT id FROM node")} == reached
     assert_whole(memory)
 
 

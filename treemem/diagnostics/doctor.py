@@ -26,6 +26,7 @@ from treemem.queue import jobs
 from treemem.reports import count_of
 from treemem.store import event_days, messages, settings, vectors
 from treemem.store.database import Database
+from treemem.tree import everything
 from treemem.types import Message, Span, TreeShape
 from treemem.worker import collection_jobs, embed_jobs, source_jobs
 from treemem.worker.worker import TREE_KINDS
@@ -442,6 +443,7 @@ def repair(database: Database, now_ms: int) -> None:
         event_days.rebuild(database)
         _repair_vectors(database)
         embed_jobs.admit_all(database, now_ms)
+        everything.forget(database)
         collection_jobs.admit(database, now_ms, at_once=True)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 20
+SCHEMA_VERSION = 21
 # Steps of SQL alone, independent of the others.
 _LIVE_STEPS = (
     ("m009_merges_and_titles", additions.MERGES + additions.TITLES),
@@ -32,6 +32,7 @@ _LIVE_STEPS = (
     ("m017_sessions", additions.SESSIONS),
     ("m018_looks", additions.LOOKS),
     ("m020_ordered", additions.ORDERED),
+    ("m021_laid_out", additions.LAID_OUT),
 )
 
 

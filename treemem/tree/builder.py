@@ -353,14 +353,29 @@ def lay_out(
     All groups are provisional. Deletes groups that no tree needs any more. Changes nothing if the
     tree already covers exactly these members.
     """
+    return lay_out_after(database, tree, (), member_seqs, shape)
+
+
+def lay_out_after(
+    database: Database,
+    tree: TreeRow,
+    before: Sequence[Sequence[int]],
+    member_seqs: Sequence[int],
+    shape: TreeShape,
+) -> list[int]:
+    """Like lay_out, for a tree whose first members stay as they are. before: as for
+    layout.layers_after. member_seqs: those after them. Returns the groups above these."""
+    grouped = [_members(database, level) for level in before]
     members, seqs = _members(database, member_seqs)
-    groups = layout.layers(members, shape.fanout)
+    groups, root_id = layout.layers_after([own for own, _ in grouped], members, shape.fanout)
+    for _, known in grouped:
+        seqs |= known
     seqs |= _stored(database, groups)
     for group in groups:
         if group.id not in seqs:
             child_seqs = [seqs[child_id] for child_id in group.child_ids]
             seqs[group.id] = _put_group(database, child_seqs, group.level, provisional=True)
-    root_seq = seqs[groups[-1].id] if groups else next(iter(member_seqs), None)
+    root_seq = None if root_id is None else seqs[root_id]
     if root_seq != tree.root_seq:
         database.execute(_SET_ROOT, (root_seq, None, tree.seq))
         release(database, tree.root_seq)

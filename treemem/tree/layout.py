@@ -95,6 +95,23 @@ def layers(members: Sequence[tuple[str, int]], fanout: int) -> tuple[Group, ...]
         >>> [len(group.child_ids) for group in layers([(str(n), 0) for n in range(18)], 8)]
         [8, 8, 4]
     """
+    return layers_after((), members, fanout)[0]
+
+
+def layers_after(
+    before: Sequence[Sequence[tuple[str, int]]], members: Sequence[tuple[str, int]], fanout: int
+) -> tuple[tuple[Group, ...], str | None]:
+    """Goes on with a tree whose first members are grouped already: the groups that these members
+    add, as for layers, and the id of the root; None for an empty tree.
+
+    before: (id, level) of the nodes before these members that are in no full group, the members
+    among them first, then those one group above them, and so on.
+
+    Example:
+        >>> groups, root = layers_after([[("8", 0)], [("0-7", 1)]], [("9", 0)], 8)
+        >>> [(group.level, group.child_ids) for group in groups]
+        [(2, ('0-7', '8', '9'))]
+    """
     groups: list[Group] = []
 
     def group(children: Sequence[tuple[str, int]]) -> tuple[str, int]:
@@ -104,15 +121,16 @@ def layers(members: Sequence[tuple[str, int]], fanout: int) -> tuple[Group, ...]
         return groups[-1].id, level
 
     below = list(members)
-    frontier = []
-    while below:
+    frontier: list[list[tuple[str, int]]] = []
+    while below or len(frontier) < len(before):
+        if len(frontier) < len(before):
+            below = [*before[len(frontier)], *below]
         full = len(below) - len(below) % fanout
         frontier.append(below[full:])
         below = [group(below[start : start + fanout]) for start in range(0, full, fanout)]
     top = root_children(frontier, None)
-    if len(top) > 1:
-        group(top)
-    return tuple(groups)
+    root = group(top) if len(top) > 1 else next(iter(top), None)
+    return tuple(groups), None if root is None else root[0]
 
 
 def root_id(members: Sequence[tuple[str, int]], fanout: int) -> str | None:

@@ -1,12 +1,13 @@
 """Runs the jobs that lay out the trees above the sources: the global tree and the topics' trees.
 
-A tree is laid out from all its members, if they have changed, at most once per ROOT_INTERVAL_MS, so
-the cost does not depend on how often the sources grow. Unchanged groups keep their summaries.
+A tree is laid out if its members have changed, at most once per ROOT_INTERVAL_MS, so the cost does
+not depend on how often the sources grow. Unchanged groups keep their summaries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from treemem.config import ROOT_INTERVAL_MS
 from treemem.errors import LeaseLostError
@@ -17,7 +18,7 @@ from treemem.summarize import extractive_views
 from treemem.times import Clock
 from treemem.topics import assignment
 from treemem.topics import store as topic_store
-from treemem.tree import builder, layout
+from treemem.tree import builder, everything, layout
 from treemem.types import TreeShape
 
 KINDS = ("global", "topics")
@@ -41,21 +42,6 @@ def admit(
         jobs.admit(database, kind, "all", {}, now_ms, priority=PRIORITY, not_before_ms=due_ms)
 
 
-# Sources without times come before those that have them. Subtle: of those that begin at the same
-# moment the order is that of their ids, since that of their rows depends on which was read first.
-_ROOTS = """
-SELECT n.seq FROM tree t JOIN source s ON s.id = t.key JOIN node n ON n.seq = t.root_seq
-WHERE t.scope = 'source'
-GROUP BY n.seq ORDER BY n.started_at_ms, min(s.id)
-"""
-
-
-def roots(database: Database) -> list[int]:
-    """The roots of all sources, ordered by start time. They may be on different levels. Sources
-    with the same content share a root."""
-    return [seq for (seq,) in database.rows(_ROOTS)]
-
-
 class CollectionWork:
     """Does the jobs of KINDS.
 
@@ -74,11 +60,25 @@ class CollectionWork:
     def run(self, claim: Claim) -> None:
         """Does a job and marks it as done."""
         if claim.kind == "global":
-            self._lay_out(claim, "global", "", lambda database, _key: roots(database))
+            self._lay_out_everything(claim)
         else:
             self._lay_out_topics(claim)
         with self._database.transaction():
             jobs.finish(self._database, [claim], self._clock())
+
+    def _lay_out_everything(self, claim: Claim) -> None:
+        with self._database.transaction():
+            before = builder.ensure_tree(self._database, "global", "")
+            groups = None
+            if before.root_seq is not None and not self._unsummarized([before.root_seq]):
+                groups = everything.lay_out_end(self._database, before, self._shape)
+            if groups is not None:
+                self._summarize(before, groups)
+                return
+        self._lay_out(
+            claim, "global", "", lambda database, _key: everything.roots(database),
+            covered=partial(everything.note, self._database),
+        )  # fmt: skip
 
     def _lay_out_topics(self, claim: Claim) -> None:
         while assignment.read_batch(self._database):
@@ -89,7 +89,9 @@ class CollectionWork:
         for topic in topic_store.topics(self._database):
             if topic.id not in covering:
                 self._renew(claim)
-                self._lay_out(claim, "topic", topic.id, topic_store.members, namer.name)
+                self._lay_out(
+                    claim, "topic", topic.id, topic_store.members, root_changed=namer.name
+                )
             # A rebuild and a scrub clear names even where the leaves stay.
             if topic.name is None:
                 with self._database.transaction():
@@ -101,10 +103,13 @@ class CollectionWork:
         scope: str,
         key: str,
         members_of: Callable[[Database, str], list[int]],
+        *,
         root_changed: Callable[[str], None] = lambda _key: None,
+        covered: Callable[[int | None], None] = lambda _members: None,
     ) -> None:
         """Lays a tree out over its current members, with a summary for every group, in short
-        transactions. root_changed: called in each transaction that changes the root."""
+        transactions. root_changed: called in each transaction that changes the root. covered:
+        called in each with the number of members if it covers all of them, and None otherwise."""
         while True:
             with self._database.transaction():
                 member_seqs = members_of(self._database, key)
@@ -112,6 +117,7 @@ class CollectionWork:
                 exists = member_seqs or builder.find_tree(self._database, scope, key)
                 if exists and self._cover(scope, key, member_seqs[:end]):
                     root_changed(key)
+                covered(end if end == len(member_seqs) else None)
             if end == len(member_seqs):
                 return
             self._renew(claim)
@@ -119,17 +125,28 @@ class CollectionWork:
     def _cover(self, scope: str, key: str, member_seqs: list[int]) -> bool:
         """Lays the tree out over these members. Returns whether its root has changed."""
         before = builder.ensure_tree(self._database, scope, key)
-        producer = extractive_views.ensure_producer(self._database)
         groups = builder.lay_out(self._database, before, member_seqs, self._shape)
-        for node_seq in _unsummarized(self._database, groups, producer):
+        return self._summarize(before, groups)
+
+    def _summarize(self, before: builder.TreeRow, groups: Sequence[int]) -> bool:
+        """Summarizes a tree that was laid out. before: as it was until then. groups: those that may
+        have no summary. Returns whether its root has changed."""
+        producer = extractive_views.ensure_producer(self._database)
+        for node_seq in self._unsummarized(groups):
             extractive_views.put(self._database, node_seq, producer, self._clock())
-        after = builder.ensure_tree(self._database, scope, key)
+        after = builder.ensure_tree(self._database, before.scope, before.key)
         if after.root_seq is not None:
             extractive_views.put(self._database, after.root_seq, producer, self._clock())
         if after.root_seq == before.root_seq:
             return False
         self._after_tree(after, self._clock())
         return True
+
+    def _unsummarized(self, node_seqs: Sequence[int]) -> list[int]:
+        """Those of these nodes that have no summary of this version, in the given order."""
+        producer = extractive_views.ensure_producer(self._database)
+        rows = self._database.rows(_UNSUMMARIZED, (json_list(node_seqs), producer))
+        return [seq for (seq,) in rows]
 
     def _renew(self, claim: Claim) -> None:
         """Renews the lease of an unfinished job. Raises LeaseLostError if it was lost."""
@@ -142,13 +159,6 @@ SELECT value FROM json_each(?) j WHERE NOT EXISTS (
   SELECT 1 FROM summary s WHERE s.node_seq = j.value AND s.producer_seq = ?)
 ORDER BY j.key
 """
-
-
-def _unsummarized(database: Database, node_seqs: Sequence[int], producer: int) -> list[int]:
-    """Those of these nodes that have no summary of this producer, in the given order."""
-    return [seq for (seq,) in database.rows(_UNSUMMARIZED, (json_list(node_seqs), producer))]
-
-
 _TOPIC_ROOTS = """
 SELECT t.key, n.id FROM tree t JOIN node n ON n.seq = t.root_seq
 WHERE t.scope = 'topic' AND EXISTS (
@@ -176,7 +186,7 @@ def _covering(database: Database, shape: TreeShape) -> set[str]:
 def check_trees(database: Database, shape: TreeShape) -> Iterator[tuple[str, str, bool]]:
     """Yields, for each tree above the sources, the kind of job that lays it out, its name, and
     whether it covers its current members."""
-    covers = _covers(database, "global", "", roots(database), shape)
+    covers = _covers(database, "global", "", everything.roots(database), shape)
     yield "global", "the global tree", covers
     for topic in topic_store.topics(database):
         covers = _covers(database, "topic", topic.id, list(topic.leaves), shape)

@@ -301,3 +301,10 @@ INSERT OR IGNORE INTO job (kind, dedupe_key, payload, priority, state, max_attem
   not_before_ms, created_at_ms)
 SELECT 'global', 'global:all', '{}', 60, 'todo', 5, 0, 0 WHERE EXISTS (SELECT 1 FROM tree);
 """
+
+# Step 21. The tree over everything is laid out from the first source on that has changed.
+LAID_OUT = """
+ALTER TABLE tree ADD COLUMN members INTEGER;    -- of the global tree; NULL: to be laid out from all
+ALTER TABLE tree ADD COLUMN laid_root INTEGER;  -- the root of a source that the global tree has
+CREATE INDEX tree_not_laid ON tree (seq) WHERE scope = 'source' AND root_seq IS NOT laid_root;
+"""
