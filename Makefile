@@ -5,13 +5,14 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO := .demo
+DAMAGES := 200
 MODELS := $(abspath $(VENV))/models
 LLAMA_VERSION := 0.3.36
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-kills test-kill-sample test-wheel test-types test-integrations test-pythons docs screenshots fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-growth bench-pages bench-importers clean
+.PHONY: help setup demo test test-slow test-kills test-kill-sample test-damages test-wheel test-types test-integrations test-pythons docs screenshots fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-growth bench-pages bench-importers clean
 
 help:  ## Show what there is to make
 	@echo "make TARGET, where TARGET is one of:"
@@ -95,6 +96,9 @@ test-kills: setup  ## Kill a process at 200 steps of ingest and work, and of a l
 
 test-kill-sample: setup  ## Kill a process at some thirty steps, within about a minute
 	$(BIN)/python -m pytest tests/faults -m kill_sample -n 2
+
+test-damages: setup  ## Recover memories from many random damages (DAMAGES=200)
+	TREEMEM_DAMAGES=$(DAMAGES) $(BIN)/python -m pytest tests/recovery/test_recovering.py -k every_message -n 2
 
 # A virtual environment that has nothing but the wheel, used from a folder that is not the checkout.
 test-wheel: $(VENV)/.base  ## Build the wheel, install it into a bare environment, and use it there

@@ -106,6 +106,9 @@ if TYPE_CHECKING:
     from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
     from treemem.queue.hours import Hours
     from treemem.queue_api import Marks
+    from treemem.recovery.places import Gap
+    from treemem.recovery.recovering import recover
+    from treemem.recovery.report import LostPlaces, RecoveryReport
     from treemem.reports import (
         FileProgress,
         FileReport,
@@ -215,6 +218,7 @@ __all__ = [  # noqa: RUF022
     "Folded",
     "Formula",
     "GRADES",
+    "Gap",
     "Generation",
     "Grade",
     "GroupContent",
@@ -235,6 +239,7 @@ __all__ = [  # noqa: RUF022
     "Location",
     "LogFile",
     "LogShape",
+    "LostPlaces",
     "Marks",
     "Measured",
     "Memory",
@@ -263,6 +268,7 @@ __all__ = [  # noqa: RUF022
     "ProducerStatus",
     "Prompt",
     "ReadLog",
+    "RecoveryReport",
     "Redact",
     "Redactions",
     "Rejection",
@@ -328,6 +334,7 @@ __all__ = [  # noqa: RUF022
     "models_folder",
     "newest_first",
     "origin_spans",
+    "recover",
     "search_several",
 ]
 
@@ -373,6 +380,7 @@ if not TYPE_CHECKING:
         "Fold": "sessions.values",
         "Folded": "sessions.values",
         "Formula": "checkers.formula",
+        "Gap": "recovery.places",
         "Generation": "models.client",
         "GroupContent": "summarize.base",
         "Head": "importers.streams.heads",
@@ -385,6 +393,7 @@ if not TYPE_CHECKING:
         "Ledger": "ledger_api",
         "LogFile": "importers.common.base",
         "LogShape": "sessions.logs.compacting",
+        "LostPlaces": "recovery.report",
         "Marks": "queue_api",
         "Measured": "checkers.calibration",
         "Output": "sessions.values",
@@ -398,6 +407,7 @@ if not TYPE_CHECKING:
         "ProducerStatus": "diagnostics.status",
         "Prompt": "models.chat",
         "ReadLog": "importers.common.own",
+        "RecoveryReport": "recovery.report",
         "Redact": "privacy.policy",
         "Redactions": "privacy.policy",
         "Related": "topics.mapping",
@@ -443,6 +453,7 @@ if not TYPE_CHECKING:
         "find_files": "ingest.walk",
         "newest_first": "ingest.order",
         "matching_words": "text.bm25",
+        "recover": "recovery.recovering",
         "search_several": "several.searching",
         "model_names": "models.manifests",
     }

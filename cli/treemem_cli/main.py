@@ -60,6 +60,7 @@ COMMANDS = {
     "config": ("upkeep.config", "Show where files and settings are, and change settings."),
     "path": ("upkeep.path", "Print the path of the memory file."),
     "doctor": ("upkeep.doctor", "Check that the memory file is intact."),
+    "recover": ("upkeep.recover", "Write a new memory of what can be read of a damaged one."),
     "help": ("upkeep.help", "Show the help of a command."),
 }
 _ALLOCATIONS_BETWEEN_COLLECTIONS = 50_000

@@ -169,6 +169,7 @@ def outputs() -> dict[str, Any]:
         "config get": SettingView,
         "path": dict[str, str],
         "doctor": Diagnosed,
+        "recover": treemem.RecoveryReport,
     }
 
 

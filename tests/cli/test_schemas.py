@@ -120,6 +120,7 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         "job list": [["--all"]], "job show": [["1"]], "job retry": [[ids("job", "list")[0]]],
         "redact allow": [["sk-test-*"]], "redact deny": [["swordfish"]], "redact pii": [["on"]],
         "scrub": [["--dry-run"], ["--yes"]], "path": [[], ["--all"]],
+        "recover": [[str(path), f"{path}.new"]],
     }  # fmt: skip
     return own.get(name, [[]])
 

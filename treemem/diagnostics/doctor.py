@@ -147,7 +147,7 @@ def _message_hashes(database: Database) -> Iterator[str]:
             length = count_of(len(message.text), "character")
             yield f"message {message.id} has {length}, but {chars:,} are recorded"
         elif not any(
-            _id_is_right(message, scrubbed or row[0], source_id, identity, repetitions)
+            id_is_right(message, scrubbed or row[0], source_id, identity, repetitions)
             for source_id in source_ids
         ):
             yield f"message {message.id} has content that does not match its id"
@@ -161,7 +161,7 @@ def _source_ids(database: Database, message_seq: int) -> list[str]:
     return [source_id for (source_id,) in database.rows(sql, (message_seq,))]
 
 
-def _id_is_right(
+def id_is_right(
     message: Message,
     message_id: str,
     source_id: str,

@@ -94,7 +94,7 @@ def storable(message: Message) -> Message:
 
 # -- adding ----------------------------------------------------------------------------
 
-_MESSAGE_INSERT = """
+MESSAGE_INSERT = """
 INSERT INTO message (seq, id, identity, external_id, role, author, kind, sent_at, sent_at_ms,
   text, exact, search_text, chars, tokens, extras, origin)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -154,7 +154,7 @@ def add(
     for seq, item in enumerate(new, next_seq):
         seq_of[item.id] = seq
     rows = [_message_row(seq_of[item.id], item, tokens[item.id]) for item in new]
-    database.many(_MESSAGE_INSERT, rows)
+    database.many(MESSAGE_INSERT, rows)
     database.execute(_INDEX_WORDS, (next_seq, next_seq + len(new) - 1))
     event_days.add(database, [_event_source(seq_of[item.id], item) for item in new])
     database.many(_ALIAS, [(item.alias, seq_of[item.id]) for item in new if item.alias])

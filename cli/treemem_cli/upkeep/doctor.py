@@ -5,6 +5,8 @@ Tested in tests/cli/test_main.py.
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from treemem_cli.context import for_shell, note, open_memory, print_json
@@ -43,4 +45,6 @@ def doctor_command(context: click.Context, repair: bool, as_json: bool) -> None:
                 note(f"      {for_shell(finding)}")
     if not diagnosis.healthy:
         note("The file is damaged. Make a copy of it, then try: treemem doctor --repair")
+        path = shlex.quote(str(memory.path))
+        note(f"If it finds damage again: treemem recover {path} recovered.sqlite3")
         context.exit(1)

@@ -7,6 +7,7 @@ Knows no driver: any error with SQLite's text is translated, one with sqlite_err
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from treemem.errors import (
@@ -17,6 +18,7 @@ from treemem.errors import (
     DatabaseReadOnlyError,
     DiskError,
     DiskFullError,
+    Hint,
 )
 from treemem.store.file.sidecars import beside
 
@@ -52,9 +54,8 @@ def translate(error: Exception, path: Path, holder: str) -> DatabaseError:
         )
     if code in (_CORRUPT, _NOTADB):
         return DatabaseCorruptError(
-            f"{path} is damaged or no SQLite database ({text}). It was not changed. "
-            f"Keep a copy; then `sqlite3 {path} .recover | sqlite3 recovered.sqlite3` "
-            "saves what is readable, and ingesting the logs again adds the rest."
+            f"{path} is damaged or no SQLite database ({text}). It was not changed.",
+            hint=recover_hint(path),
         )
     if code == _FULL:
         return DiskFullError(
@@ -70,6 +71,16 @@ def translate(error: Exception, path: Path, holder: str) -> DatabaseError:
             hint=OTHER_FILE,
         )
     return DatabaseError(f"{path}: {text}")
+
+
+def recover_hint(path: Path) -> Hint:
+    """The way out for a damaged file."""
+    new = path.with_name("recovered.sqlite3")
+    after = "stores what can be read in a new file; ingesting the logs again adds the rest."
+    return Hint(
+        f"treemem.recover({str(path)!r}, {str(new)!r}) {after}",
+        f"`treemem recover {shlex.quote(str(path))} {shlex.quote(str(new))}` {after}",
+    )
 
 
 def _is_text_of_another(path: Path) -> bool:
