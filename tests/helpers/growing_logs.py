@@ -333,3 +333,150 @@ class PiLog:
             del row["parentId"]
             return row
         return {"type": "session", "id": _uuid(rng), "version": 3, "timestamp": "2026-01-05"}
+
+
+class CopilotLog:
+    """Writes events of Copilot CLI: turns, tools, sub-agents, rewinds."""
+
+    def __init__(self, rng: random.Random, wildness: float) -> None:
+        self._rng, self._wildness = rng, wildness
+        self._rows = [self._row("session.start", sessionId=_uuid(rng), context={"cwd": "/w/shop"})]
+        self._calls: list[str] = []
+        self._is_begun = False
+
+    def lines(self, count: int) -> list[bytes]:
+        """The lines of the next events."""
+        rows = [] if self._is_begun else list(self._rows)
+        self._is_begun = True
+        lines: list[bytes] = []
+        while len(lines) < count:
+            rows += self._wild() if self._rng.random() < self._wildness else self._turn()
+            for row in rows:
+                is_damaged = bool(lines) and self._rng.random() < self._wildness / 8
+                lines.append(_line(self._rng, row, is_damaged=is_damaged))
+            self._rows += rows
+            rows = []
+        return lines
+
+    def _row(self, kind: str, **data: Any) -> dict[str, Any]:
+        return {"type": kind, "data": data, "id": _uuid(self._rng),
+                "timestamp": f"2026-01-05T09:00:{self._rng.randrange(60):02}Z"}  # fmt: skip
+
+    def _turn(self) -> list[dict[str, Any]]:
+        rng = self._rng
+        if self._calls and rng.random() < 0.6:
+            call = self._calls.pop()
+            start = self._row("tool.execution_start", toolCallId=call, toolName="bash")
+            end = self._row("tool.execution_complete", toolCallId=call, result=_text(rng))
+            return [start, end]
+        if rng.random() < 0.4:
+            return [self._row("user.message", content=_text(rng))]
+        thought = _text(rng) if rng.random() < 0.5 else None
+        requests = []
+        if rng.random() < 0.6:
+            self._calls.append(f"call_{rng.getrandbits(40):x}")
+            requests = [{"toolCallId": self._calls[-1], "name": rng.choice(("bash", "view")),
+                         "arguments": {"q": _text(rng)}}]  # fmt: skip
+        rows = [self._row("assistant.message", content=_text(rng), reasoningText=thought,
+                          toolRequests=requests)]  # fmt: skip
+        if thought is not None:
+            rows.append(self._row("assistant.reasoning", content=thought))
+        return rows
+
+    def _wild(self) -> list[dict[str, Any]]:
+        rng = self._rng
+        kind, earlier = rng.randrange(11), rng.choice(self._rows)
+        recent = rng.choice(self._rows[-8:])
+        if kind in (0, 1):
+            back = earlier if kind else recent
+            return [self._row("session.snapshot_rewind", upToEventId=back["id"])]
+        if kind == 2:
+            return [self._row("session.snapshot_rewind", upToEventId=_uuid(rng))]
+        if kind == 3:  # starts before it is requested, or is never requested
+            self._calls.append(f"call_{rng.getrandbits(40):x}")
+            return [self._row("tool.execution_start", toolCallId=self._calls[-1], toolName="rg")]
+        if kind == 4:
+            call = self._calls.pop() if self._calls else "call_unknown"
+            requests = [{"toolCallId": call, "name": "rg", "arguments": _text(rng)}]
+            return [self._row("assistant.message", content="", toolRequests=requests)]
+        if kind == 5:
+            return [self._row("assistant.reasoning", content=_text(rng))]
+        if kind in (6, 7):
+            return [self._row("session.title_changed", title=_text(rng))]
+        if kind == 8:
+            row = self._row("user.message", content=_text(rng), parentToolCallId="call_a")
+            return [row | {"agentId": rng.choice((None, "a1"))}]
+        if kind == 9:
+            return [self._row("session.resume", sessionId=_uuid(rng), context={"cwd": "/w/b"})]
+        return [self._row("session.compaction_complete", summaryContent=_text(rng))]
+
+
+class GeminiLog:
+    """Writes lines of Gemini CLI: messages and their later states, metadata, rewinds."""
+
+    def __init__(self, rng: random.Random, wildness: float) -> None:
+        self._rng, self._wildness = rng, wildness
+        self._header = [{"sessionId": _uuid(rng), "projectHash": "f00d",
+                         "startTime": "2026-01-05T09:00:00Z", "kind": "main"}]  # fmt: skip
+        self._rows: list[dict[str, Any]] = []
+
+    def lines(self, count: int) -> list[bytes]:
+        """The lines of the next records."""
+        lines = [_line(self._rng, row, is_damaged=False) for row in self._header]
+        self._header = []
+        while len(lines) < count:
+            is_wild = bool(self._rows) and self._rng.random() < self._wildness
+            for row in self._wild() if is_wild else self._turn():
+                is_damaged = self._rng.random() < self._wildness / 8
+                lines.append(_line(self._rng, row, is_damaged=is_damaged))
+        return lines
+
+    def _message(self, **fields: Any) -> dict[str, Any]:
+        rng = self._rng
+        row = {"id": _uuid(rng), "timestamp": f"2026-01-05T09:00:{rng.randrange(60):02}Z",
+               "type": "user", "content": _text(rng), **fields}  # fmt: skip
+        self._rows.append(row)
+        return row
+
+    def _turn(self) -> list[dict[str, Any]]:
+        rng = self._rng
+        if rng.random() < 0.5:
+            return [self._message()]
+        row = self._message(type="gemini")
+        if rng.random() < 0.5:
+            return [row]
+        # The message again, with a call, and then with its result.
+        call = {"id": f"c{rng.getrandbits(30):x}", "name": "ls", "args": {"q": _text(rng)}}
+        done = {**call, "result": [{"functionResponse": {
+            "id": call["id"], "name": "ls", "response": {"output": _text(rng)}}}]}  # fmt: skip
+        rows = [row, {**row, "toolCalls": [call]}, {**row, "toolCalls": [done]}]
+        return rows[rng.randrange(2) :]
+
+    def _wild(self) -> list[dict[str, Any]]:
+        rng = self._rng
+        kind, earlier, recent = rng.randrange(11), rng.choice(self._rows), self._rows[-8:]
+        if kind in (0, 1):
+            return [{"$rewindTo": (rng.choice(recent) if kind else earlier)["id"]}]
+        if kind == 2 and rng.random() < 0.3:
+            return [{"$rewindTo": "unknown"}]
+        if kind == 3:
+            return [{"$set": {"summary": _text(rng)}}]
+        if kind == 4:
+            summary = {"id": _uuid(rng), "type": "user", "content": f"<state_snapshot>{_text(rng)}"}
+            history = rng.choice(([], recent, self._rows[:3]))
+            return [{"$set": {"messages": [summary, *history]}}]
+        if kind == 5:
+            return [{**earlier, "content": _text(rng)}]
+        if kind == 6:
+            return [{**rng.choice(recent), "content": ""}]
+        if kind == 7:
+            return [{"$set": {"directories": ["/w/shop"], "kind": rng.choice(("main", "main",
+                    "subagent"))}}]  # fmt: skip
+        if kind == 8:
+            row = self._message()
+            del row["id"]
+            self._rows.pop()
+            return [row]
+        if kind == 9 and rng.random() < 0.3:
+            return [{"$set": {"sessionId": _uuid(rng)}}]
+        return [self._message(type=rng.choice(("info", "error")))]

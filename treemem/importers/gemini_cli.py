@@ -2,24 +2,38 @@
 
 A line adds a message, replaces an earlier one with the same id, changes the session's metadata, or
 rewinds to a message. Reads the file twice, first for the last state of each message, holding one
-record at a time.
+record at a time. A file of lines that has grown is read on from its mark, unless a new line changes
+a message before it.
+
+Tested in tests/importers/test_gemini_cli.py and tests/ingest/test_growth.py.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from treemem.config import LOG_PLACES
 from treemem.importers.common.attachments import compact_json, without_base64
-from treemem.importers.common.base import Event, Importer, LogFile, Skipped
+from treemem.importers.common.base import Event, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.json_members import read_members
-from treemem.importers.common.records import TOO_DEEP, Record, parse_json, read_records, skim_json
+from treemem.importers.common.records import TOO_DEEP, Record, parse_json, skim_json
 from treemem.importers.common.sniffing import has_key, head_objects, head_value
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
+from treemem.importers.streams.marks import (
+    NO_COUNTS,
+    Counts,
+    GrowingImporter,
+    Mark,
+    ReadWholeError,
+    key_of,
+    marked_records,
+    place_of_mark,
+)
 from treemem.origins.wrappers import is_injected
 from treemem.types import PARENT_AGENT, Message, MessageKind, Role, Source
 
@@ -43,7 +57,7 @@ _ROOT_NAME = ".project_root"
 _ROOT_BYTES_MAX = 4_096
 
 
-class GeminiCli(Importer):
+class GeminiCli(GrowingImporter):
     """Imports the sessions below ~/.gemini/tmp."""
 
     name = "gemini-cli"
@@ -67,12 +81,15 @@ class GeminiCli(Importer):
             return 0.95
         return 0.85 if messages and all(map(_has_parts, messages)) else 0.0
 
-    def read(self, file: LogFile) -> Iterator[Event]:
-        survey = _Survey()
-        for ordinal, item in enumerate(_records(file, skim_json)):
-            if not isinstance(item, Skipped):
-                survey.add(ordinal, as_dict(item.value))
-        yield from _Reading(file, survey).events()
+    def read_on(
+        self, file: LogFile, since: Mark | None = None, seen: Counts = NO_COUNTS
+    ) -> Iterator[Event | Mark]:
+        survey = _Survey(since, seen)
+        for ordinal, item in enumerate(_records(file, skim_json, since, survey.ends)):
+            survey.lines.append(item.line or 0)
+            survey.add(ordinal, None if isinstance(item, Skipped) else as_dict(item.value))
+        survey.finish()
+        yield from _Reading(file, survey, since).events()
 
 
 class _Member(NamedTuple):
@@ -86,31 +103,58 @@ class _Member(NamedTuple):
 class _Survey:
     """The first pass: the session's metadata, and the last state of each message.
 
-    active: the ids that no rewind removed, in order.
+    active: the ids that no rewind removed, in order. lines, ends: the line of each record, and the
+    offset after it; no ends for a document, which has no mark. A mark is before a message which is
+    new there, as are all later ones, or which changes only later ones.
     """
 
-    def __init__(self) -> None:
-        self.about: dict[str, Any] = {}
-        self.project: str | None = None
+    def __init__(self, since: Mark | None, seen: Counts) -> None:
+        self._since, self._seen = since, seen
+        self.about: dict[str, Any] = dict(since.state["about"]) if since else {}
+        self.project: str | None = since.state["project"] if since else None
+        self.lines, self.ends = array("q"), array("q")
+        self._lowest = array("q")  # the first record that each one changes
+        self._is_message = bytearray()
+        self._first: dict[str, int] = {}  # the record in which each message is named first
         self._last: dict[str, int] = {}
         self._listed: dict[str, int] = {}
         self._active: dict[str, None] = {}
+        self._marked = -1
 
-    def add(self, ordinal: int, value: dict[str, Any]) -> None:
+    def add(self, ordinal: int, value: dict[str, Any] | None) -> None:
+        """Takes the next record; None for damage."""
+        self._lowest.append(-1)
+        self._is_message.append(0)
+        if value is None:
+            return
         if isinstance(target := value.get("$rewindTo"), str):
-            self._rewind(target)
+            self._rewind(ordinal, target)
         elif isinstance(about := value.get("$set"), dict):
             self._note(about)
             for message in as_list(about.get("messages")):
                 if message_id := as_text(as_dict(message).get("id")):
+                    self._name(ordinal, message_id)
                     self._listed[message_id] = ordinal
-                    self._active[message_id] = None
         elif role_of(value) is not None and (message_id := as_text(value.get("id"))):
+            self._name(ordinal, message_id)
+            self._is_message[ordinal] = 1
             if any(map(value.get, _SAYING)):
                 self._last[message_id] = ordinal
-            self._active[message_id] = None
         else:
             self._note(value)
+
+    def _name(self, ordinal: int, message_id: str) -> None:
+        self._active[message_id] = None
+        first = self._first.setdefault(message_id, ordinal)
+        if first != ordinal:
+            self._change(ordinal, first)
+        elif self._since is not None and key_of(message_id) in self._seen:
+            raise ReadWholeError
+
+    def _change(self, ordinal: int, first: int) -> None:
+        """Notes that a record changes those from the first one on."""
+        lowest = self._lowest[ordinal]
+        self._lowest[ordinal] = first if lowest == -1 else min(first, lowest)
 
     def _note(self, about: dict[str, Any]) -> None:
         directories = filter(None, map(as_text, as_list(about.get("directories"))))
@@ -121,12 +165,34 @@ class _Survey:
             if as_text(about.get(key))
         )
 
-    def _rewind(self, target: str) -> None:
+    def _rewind(self, ordinal: int, target: str) -> None:
         """Removes the target and all messages after it; all messages if the target is unknown."""
-        if target not in self._active:
+        if target in self._active:
+            self._change(ordinal, self._first[target])
+        elif self._since is not None:
+            raise ReadWholeError
+        else:
+            self._change(ordinal, 0)
             self._active.clear()
         while self._active and self._active.popitem()[0] != target:
             pass
+
+    def finish(self) -> None:
+        """Call after the last record."""
+        if self.ends:
+            self._marked = place_of_mark(self.lines, self.ends, self._lowest, self._may_stand)
+
+    def _may_stand(self, ordinal: int) -> bool:
+        return bool(self._is_message[ordinal]) and self._lowest[ordinal] == -1
+
+    def mark_at(self, ordinal: int) -> Mark | None:
+        """The mark before a record, if it is there."""
+        if ordinal != self._marked:
+            return None
+        keys = array("q", (key_of(name) for name, at in self._first.items() if at < ordinal))
+        about = {key: value for key, value in self.about.items() if key != "summary"}
+        state = {"about": about, "project": self.project}
+        return Mark(self.ends[ordinal - 1], self.lines[ordinal] - 1, state, keys)
 
     def is_last(self, ordinal: int, message_id: str | None) -> bool:
         return message_id is None or self._last.get(message_id, ordinal) == ordinal
@@ -143,10 +209,12 @@ class _Survey:
 class _Reading:
     """The second pass over one file."""
 
-    def __init__(self, file: LogFile, survey: _Survey) -> None:
+    def __init__(self, file: LogFile, survey: _Survey, since: Mark | None) -> None:
         self._file = file
         self._survey = survey
+        self._since = since
         self._blocks = BlockReader()
+        self._blocks.names.restore({} if since is None else since.state["tools"])
         self._session = as_text(survey.about.get("sessionId"))
         self._is_agents = survey.about.get("kind") == "subagent"
         parent = _parent_of(file) if self._is_agents else None
@@ -160,7 +228,10 @@ class _Reading:
             project=survey.project or _root_of(file) or as_text(survey.about.get("projectHash")),
         )
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[Event | Mark]:
+        since = None if self._since is None else self._since.state
+        if since and (self._source.id, self._is_agents) != (since["source"], since["agents"]):
+            raise ReadWholeError
         is_open = False
         for event in self._events():
             if isinstance(event, Message) and not is_open:
@@ -168,8 +239,14 @@ class _Reading:
                 yield self._source
             yield event
 
-    def _events(self) -> Iterator[Event]:
-        for ordinal, item in enumerate(_records(self._file, parse_json)):
+    def _events(self) -> Iterator[Event | Mark]:
+        for ordinal, item in enumerate(_records(self._file, parse_json, self._since)):
+            if (mark := self._survey.mark_at(ordinal)) is not None:
+                mark.state.update(
+                    source=self._source.id, agents=self._is_agents,
+                    tools=self._blocks.names.waiting(),
+                )  # fmt: skip
+                yield mark
             if isinstance(item, Skipped):
                 yield item
             elif isinstance(item, Record) or item.is_record:
@@ -226,7 +303,10 @@ class _Reading:
 
 
 def _records(
-    file: LogFile, parse: Callable[[bytes], object]
+    file: LogFile,
+    parse: Callable[[bytes], object],
+    since: Mark | None = None,
+    ends: array[int] | None = None,
 ) -> Iterator[Record | _Member | Skipped]:
     if _is_document(file):
         for member in read_members(file):
@@ -239,8 +319,7 @@ def _records(
             elif member.key == "directories":
                 yield _Member({member.key: [member.value]}, is_record=False)
         return
-    with file.open() as stream:
-        yield from read_records(stream, parse)
+    yield from marked_records(file, parse, since, ends)
 
 
 def _root_of(file: LogFile) -> str | None:

@@ -21,14 +21,13 @@ from treemem.importers.common.sniffing import has_key, head_objects
 from treemem.importers.common.source_ids import file_key, is_uuid, one_line, printable, sent_at
 from treemem.importers.streams.marks import (
     NO_COUNTS,
-    RECORDS_MAX,
     Counts,
     GrowingImporter,
     Mark,
     ReadWholeError,
-    is_far_enough,
     key_of,
     marked_records,
+    place_of_mark,
 )
 from treemem.types import Message, MessageKind, Role, Source
 
@@ -144,21 +143,10 @@ class _Survey:
         self._ordinal_of.clear()
         if self._since is not None and not (self._active and self._active[0]):
             raise ReadWholeError
-        self._marked = self._find_marked()
-
-    def _find_marked(self) -> int:
-        last, lowest, marked = len(self._active) - 1, len(self._active), _NONE
-        for ordinal in range(last, max(0, last - RECORDS_MAX), -1):
-            line = self.lines[ordinal]
-            is_alone = ordinal == last or self.lines[ordinal + 1] > line
-            is_alone = is_alone and self.lines[ordinal - 1] == line - 1
-            if lowest >= ordinal and self._active[ordinal] and is_alone and self._keys[ordinal]:
-                marked = ordinal
-                if is_far_enough(last - ordinal, self.ends[last] - self.ends[ordinal]):
-                    break
-            if self._parent[ordinal] != _NONE:
-                lowest = min(lowest, self._parent[ordinal])
-        return marked
+        self._marked = place_of_mark(
+            self.lines, self.ends, self._parent,
+            lambda ordinal: bool(self._active[ordinal] and self._keys[ordinal]),
+        )  # fmt: skip
 
     def mark_at(self, ordinal: int) -> Mark | None:
         """The mark before a record, if it is there."""

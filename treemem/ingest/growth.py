@@ -256,8 +256,6 @@ class MarkKeeper:
         things = len(before.sources) + len(before.ends)
         if mark.offset <= self._hashes.size_bytes and things <= _THINGS_MAX:
             self._mark, self._before, self._keys = mark, before, mark.keys + keys
-        elif self._known is None:
-            self._mark = None
 
     def store(
         self, database: Database, file: LogFile, at_end: Before, redaction: Redaction, now_ms: int

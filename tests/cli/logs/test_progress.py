@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,53 @@ def test_it_counts_files_bytes_speed_and_time(files: list[LogFile], clock: Clock
     ]  # fmt: skip
     take(progress, clock, files[3])
     assert progress.counts()[0] == "the last of 4 files, then the topics"
+
+
+def test_a_large_file_shows_how_far_it_is(files: list[LogFile], clock: Clock) -> None:
+    progress = ReadingProgress(files[:2], clock)
+    log = replace(files[0], opened=progress.opened(files[0]))
+    with log.open() as hashed:  # the file is read as a whole first
+        hashed.seek(500_000)
+        assert progress.lines(80) == ["0 of 2 files · 0 B of 4.0 MB", "0.jsonl: looked through 25%"]
+    with log.open() as stored:
+        stored.seek(1_000_000)
+        clock.now += 10
+        report = FileReport(log.label, added=1_000)
+        progress.take(report)
+        assert progress.lines(80) == [
+            "0 of 2 files · 1.0 MB of 4.0 MB · 100 kB/s · 30 s left", "0.jsonl: 1,000 added",
+        ]  # fmt: skip
+        with log.open() as again:  # such as for what is missing in it
+            again.seek(1_900_000)
+            assert progress.bytes_done == 1_000_000
+    assert progress.bytes_done == 1_000_000
+    with replace(files[1], opened=progress.opened(files[1])).open() as following:
+        following.seek(1_500_000)
+        assert progress.bytes_done == 2_000_000
+        assert progress.lines(80)[1] == "1.jsonl: looked through 75%"
+        progress.take(FileReport(files[1].label))
+        assert progress.bytes_done == 3_500_000
+    assert progress.files_done == 1
+
+
+def test_the_position_in_a_file_is_asked_for_while_it_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    take = ReadingProgress.take
+
+    def noted(self: ReadingProgress, report: FileReport) -> FileReport | None:
+        done = take(self, report)
+        seen.append(self.bytes_done)
+        return done
+
+    monkeypatch.setattr(ReadingProgress, "take", noted)
+    monkeypatch.setattr("treemem.ingest.files.BATCH_MESSAGES_MAX", 500)
+    log = folder / "chat.jsonl"
+    log.write_text("".join(map(line, range(2_000))))
+    run("ingest", str(log))
+    assert seen == sorted(seen)
+    assert 0 < seen[0] < seen[1] <= log.stat().st_size
 
 
 def test_speed_is_that_of_the_last_minute(files: list[LogFile], clock: Clock) -> None:

@@ -14,9 +14,9 @@ import os
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 from typing import BinaryIO
 
@@ -52,7 +52,8 @@ class LogFile:
     member or bytes in memory; then the bytes are in data or in the file spool. found: whether the
     user named a folder or an archive that contains it instead of the file itself. known_place: the
     place of the file before it was renamed or moved, by which its sources are named. grown: the
-    caller has read this file before and has seen it grow since.
+    caller has read this file before and has seen it grow since. opened: called with each stream of
+    the file's stored bytes, whose position says how far a reading is.
     """
 
     label: str
@@ -62,6 +63,7 @@ class LogFile:
     found: bool = False
     known_place: str | None = None
     grown: bool = False
+    opened: Callable[[BinaryIO], object] | None = field(default=None, compare=False, repr=False)
 
     def open(self) -> BinaryIO:
         """Opens the file for reading, decompressed and in UTF-8 if it is text in UTF-16. Raises
@@ -88,10 +90,13 @@ class LogFile:
         if stored is None:
             return io.BytesIO(self.data or b"")
         try:
-            return stored.open("rb", buffering=_BUFFER_BYTES)
+            stream = stored.open("rb", buffering=_BUFFER_BYTES)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise ImportFileError(f"{self.label} cannot be read: {reason}.") from error
+        if self.opened is not None:
+            self.opened(stream)
+        return stream
 
     def head(self, head_bytes: int = HEAD_BYTES) -> Head:
         """The beginning of the file, for format detection; in JSON with shortened strings."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -78,6 +78,32 @@ def is_far_enough(records: int, size_bytes: int) -> bool:
     """Whether a mark with so many records behind it, of so many bytes, need not be farther back."""
     is_large = records >= _LARGE_RECORDS_MIN and size_bytes >= _LARGE_BYTES
     return records >= _RECORDS_MIN or is_large
+
+
+def place_of_mark(
+    lines: Sequence[int],
+    ends: Sequence[int],
+    lowest: Sequence[int],
+    may_stand: Callable[[int], bool],
+) -> int:
+    """The ordinal of the record before which a mark is put; -1 if there is none.
+
+    No record behind that one refers to one before it. lines, ends: the line of each record, and
+    the offset after it. lowest: the first record that each one refers to, -1 for none. may_stand:
+    whether a mark may be before a record that is alone on its line.
+    """
+    last, reached, place = len(lines) - 1, len(lines), -1
+    for ordinal in range(last, max(0, last - RECORDS_MAX), -1):
+        line = lines[ordinal]
+        is_alone = ordinal == last or lines[ordinal + 1] > line
+        is_alone = is_alone and lines[ordinal - 1] == line - 1
+        if reached >= ordinal and is_alone and may_stand(ordinal):
+            place = ordinal
+            if is_far_enough(last - ordinal, ends[last] - ends[ordinal]):
+                break
+        if lowest[ordinal] != -1:
+            reached = min(reached, lowest[ordinal])
+    return place
 
 
 def key_of(text: str) -> int:
