@@ -14,24 +14,40 @@ from tests.fuzz.fuzz_importers import label_of
 from tests.importers.test_cursor import BUBBLES, CHAT, conversation, editor
 from tests.importers.test_llm import Log, ulid
 from tests.importers.test_opencode import TURNS, session, write_database
-from treemem import Memory
+from treemem import Memory, importers
 from treemem.importers.streams import marks
+from treemem.importers.streams.marks import GrowingImporter
 from treemem.ingest import growth
 from treemem.store.database import Database
 
 TALK_TURNS = 50
 
 
-@pytest.fixture(params=[growth.SIZE_BYTES_MIN, 0], ids=["whole", "on"], autouse=True)
-def _reading_on(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reads these short logs from their start, and on from their marks."""
-    monkeypatch.setattr(growth, "SIZE_BYTES_MIN", request.param)
-    monkeypatch.setattr(marks, "_RECORDS_MIN", 3)
-
-
 # Formats that their tool appends to; all others are exported anew.
 APPENDED = ("claude-code", "codex", "copilot-cli", "gemini-cli", "pi", "chat", "aider", "specstory",
             "transcript", "irc", "whatsapp", "markdown", "plain-text")  # fmt: skip
+
+
+def in_each_way(names: Iterable[str]) -> pytest.MarkDecorator:
+    """Names of formats, and whether their logs are read on from marks, if they can be, or from
+    their start, as such short ones are."""
+    return pytest.mark.parametrize(
+        ("name", "is_read_on"),
+        [
+            pytest.param(name, is_on, id=f"{'on' if is_on else 'whole'}-{name}")
+            for name in names
+            for is_on in (False, True)
+            if not is_on or isinstance(importers.by_name(name), GrowingImporter)
+        ],
+    )
+
+
+@pytest.fixture(autouse=True)
+def _reading_on(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "is_read_on" in request.fixturenames and request.getfixturevalue("is_read_on"):
+        monkeypatch.setattr(growth, "SIZE_BYTES_MIN", 0)
+        monkeypatch.setattr(marks, "_RECORDS_MIN", 3)
+
 
 History = dict[str, list[tuple[str, str, str, str]]]
 
@@ -80,23 +96,27 @@ def assert_grows(folder: Path, name: str, states: Iterable[bytes], whole: bytes)
     assert grown == once
 
 
-@pytest.mark.parametrize("name", APPENDED)
-def test_a_log_read_between_records_ends_like_one_read_once(name: str, tmp_path: Path) -> None:
+@in_each_way(APPENDED)
+def test_a_log_read_between_records_ends_like_one_read_once(
+    name: str, is_read_on: bool, tmp_path: Path
+) -> None:
     data = BUILDERS[name](Talk(1, TALK_TURNS))
     assert_grows(tmp_path, name, cut_at_lines(data), data)
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("name", APPENDED)
+@in_each_way(APPENDED)
 def test_a_log_read_during_a_write_ends_like_one_read_once(
-    name: str, seed: int, tmp_path: Path
+    name: str, is_read_on: bool, seed: int, tmp_path: Path
 ) -> None:
     data = BUILDERS[name](Talk(1, TALK_TURNS))
     assert_grows(tmp_path, name, cut_anywhere(data, seed), data)
 
 
-@pytest.mark.parametrize("name", BUILDERS)
-def test_a_log_with_inserted_turns_ends_like_one_read_once(name: str, tmp_path: Path) -> None:
+@in_each_way(BUILDERS)
+def test_a_log_with_inserted_turns_ends_like_one_read_once(
+    name: str, is_read_on: bool, tmp_path: Path
+) -> None:
     states = [BUILDERS[name](Talk(1, turns)) for turns in (1, 2, 7, 41, TALK_TURNS)]
     assert_grows(tmp_path, name, states[:-1], states[-1])
 

@@ -111,10 +111,10 @@ class _Survey:
             return
         kind, data = value.get("type"), as_dict(value.get("data"))
         if event_id := as_text(value.get("id")):
-            key = _key("event", event_id)
-            self._require(key not in self._seen)
-            self._refer(ordinal, self._ordinal_of.get(key))
-            self._ordinal_of[key] = ordinal
+            event_key = _key("event", event_id)
+            self._require(event_key not in self._seen)
+            self._refer(ordinal, self._ordinal_of.get(event_key))
+            self._ordinal_of[event_key] = ordinal
         if kind in ("session.start", "session.resume"):
             self.session_id = self.session_id or as_text(data.get("sessionId"))
             context = as_dict(data.get("context"))
