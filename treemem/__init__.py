@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from treemem.config import default_database_path, models_folder
 from treemem.errors import (
     AmbiguousIdError,
+    BackupError,
     ConstraintError,
     DatabaseCorruptError,
     DatabaseError,
@@ -78,6 +79,8 @@ from treemem.types import (
 if TYPE_CHECKING:
     from treemem.assistant.conversation import ChatAnswer, Conversation
     from treemem.assistant.values import Citation, Reply, ReplySentence
+    from treemem.backups.api import check_backups, list_backups, restore
+    from treemem.backups.values import BackupProgress, BackupReport, RestoreReport, SnapshotView
     from treemem.browsing.names import KnownNames
     from treemem.browsing.on_day import DaysByTool, DaySource, SaidOnDay
     from treemem.checkers.calibration import Calibration, Measured
@@ -160,6 +163,9 @@ __version__ = "0.1.0"
 __all__ = [  # noqa: RUF022
     "AmbiguousIdError",
     "Answer",
+    "BackupError",
+    "BackupProgress",
+    "BackupReport",
     "Band",
     "Blob",
     "Block",
@@ -276,6 +282,7 @@ __all__ = [  # noqa: RUF022
     "Reply",
     "ReplySentence",
     "Rerank",
+    "RestoreReport",
     "Resumed",
     "RuleState",
     "RuleView",
@@ -294,6 +301,7 @@ __all__ = [  # noqa: RUF022
     "SeveralResult",
     "Shape",
     "Skipped",
+    "SnapshotView",
     "Source",
     "SourceKind",
     "SourceView",
@@ -325,16 +333,19 @@ __all__ = [  # noqa: RUF022
     "WorkProgress",
     "WorkReport",
     "__version__",
+    "check_backups",
     "clean_verbatim",
     "compact_log",
     "default_database_path",
     "find_files",
+    "list_backups",
     "matching_words",
     "model_names",
     "models_folder",
     "newest_first",
     "origin_spans",
     "recover",
+    "restore",
     "search_several",
 ]
 
@@ -448,6 +459,13 @@ if not TYPE_CHECKING:
         "View": "proposals",
         "WorkProgress": "reports",
         "WorkReport": "reports",
+        "BackupProgress": "backups.values",
+        "BackupReport": "backups.values",
+        "RestoreReport": "backups.values",
+        "SnapshotView": "backups.values",
+        "check_backups": "backups.api",
+        "list_backups": "backups.api",
+        "restore": "backups.api",
         "clean_verbatim": "text.speech",
         "compact_log": "sessions.logs.compacting",
         "find_files": "ingest.walk",

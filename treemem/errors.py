@@ -133,6 +133,10 @@ class DiskFullError(DiskError):
     """The disk is full, or a limit is reached; the transaction was rolled back."""
 
 
+class BackupError(TreememError):
+    """A backup is damaged, is none, or cannot be made at a place; what was there is unchanged."""
+
+
 class ImportFileError(TreememError):
     """A file cannot be read as a log; nothing from it was stored."""
 

@@ -16,6 +16,7 @@ from treemem import config, times
 from treemem.arguments import checked
 from treemem.assistant.api import AskMethods
 from treemem.assistant.chat_model import KeptChat
+from treemem.backups.api import BackupMethods
 from treemem.browsing.api import BrowseMethods
 from treemem.browsing.names import NameMethods
 from treemem.browsing.on_day import DayMethods
@@ -71,7 +72,9 @@ if TYPE_CHECKING:
 
 
 @checked
-class Memory(BrowseMethods, DayMethods, RuleMethods, QueueMethods, AskMethods, NameMethods):
+class Memory(
+    BrowseMethods, DayMethods, RuleMethods, QueueMethods, AskMethods, NameMethods, BackupMethods
+):
     """One memory file.
 
     Example:
@@ -197,6 +200,7 @@ class Memory(BrowseMethods, DayMethods, RuleMethods, QueueMethods, AskMethods, N
         growing: the files will be read repeatedly. Only the latest state of each is
         remembered, and the trees above the sources are left to work().
         """
+        from treemem.ingest import blobs
         from treemem.ingest.files import Options, chosen_importer, ingest_all
         from treemem.privacy.policy import Redaction
         from treemem.store.file import modes
@@ -217,6 +221,8 @@ class Memory(BrowseMethods, DayMethods, RuleMethods, QueueMethods, AskMethods, N
             )  # fmt: skip
             report = ingest_all(self._database, files, self._clock, work.file_stored, options)
             work.end()
+        if options.keep_blobs is not None:
+            blobs.remember(self._database, options.keep_blobs)
         if not growing:
             self.work(max_calls=0)
         return report

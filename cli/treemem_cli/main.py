@@ -59,6 +59,8 @@ COMMANDS = {
     "plugins": ("models.plugins", "List the importers and models of other packages."),
     "config": ("upkeep.config", "Show where files and settings are, and change settings."),
     "path": ("upkeep.path", "Print the path of the memory file."),
+    "backup": ("upkeep.backup", "Copy the memory while it is in use, and check the copy."),
+    "restore": ("upkeep.restore", "Bring a memory back from a backup."),
     "doctor": ("upkeep.doctor", "Check that the memory file is intact."),
     "recover": ("upkeep.recover", "Write a new memory of what can be read of a damaged one."),
     "help": ("upkeep.help", "Show the help of a command."),

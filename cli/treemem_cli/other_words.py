@@ -47,9 +47,9 @@ MEANINGS: tuple[tuple[str, dict[str, str]], ...] = (
                                      "treemem message show."}),
     ("rename mv move", {"": "Only topics can be renamed: treemem topic rename."}),
     ("restore reopen undo undelete", {"": "A dropped rule comes back with treemem rule restore, an "
-                                          "entry with treemem ledger reopen."}),
-    ("export backup dump copy", {"": "A memory is one SQLite file, and most commands print --json. "
-                                     'To copy it: sqlite3 "$(treemem path)" ".backup COPY".'}),
+                                          "entry with treemem ledger reopen. A whole memory: "
+                                          "treemem restore."}),
+    ("export backup dump copy", {}),
 )  # fmt: skip
 
 

@@ -168,8 +168,19 @@ def outputs() -> dict[str, Any]:
         "config": list[SettingView],
         "config get": SettingView,
         "path": dict[str, str],
+        **_of_backups(),
         "doctor": Diagnosed,
         "recover": treemem.RecoveryReport,
+    }
+
+
+def _of_backups() -> dict[str, Any]:
+    """The same for the commands of backups."""
+    return {
+        "backup make": treemem.BackupReport,
+        "backup list": list[treemem.SnapshotView],
+        "backup check": list[treemem.SnapshotView],
+        "restore": treemem.RestoreReport,
     }
 
 

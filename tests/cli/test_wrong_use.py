@@ -41,7 +41,8 @@ def test_a_misspelled_command_names_the_one_that_is_meant(typed: str, meant: str
      ("model delete", "treemem model path NAME"), ("find", "Did you mean 'search'?"),
      ("import", "Did you mean 'ingest'?"), ("shrink", "Did you mean 'compact'?"),
      ("ls", "treemem source list"),
-     ("source ls", "Did you mean 'list'?"), ("export", '".backup COPY"'), ("help forget", "scrub")],
+     ("source ls", "Did you mean 'list'?"),
+     ("dump", "Did you mean 'backup'?"), ("help forget", "scrub")],
 )  # fmt: skip
 def test_a_command_of_another_name_is_answered_by_what_it_does(typed: str, answer: str) -> None:
     result = run(*typed.split())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Protocol
 
 from treemem import ids
 from treemem.diagnostics import ledger_check, session_check
@@ -25,7 +26,7 @@ from treemem.errors import (
 from treemem.queue import jobs
 from treemem.reports import count_of
 from treemem.store import event_days, messages, settings, vectors
-from treemem.store.database import Database
+from treemem.store.database import Database, Row
 from treemem.tree import everything
 from treemem.types import Message, Span, TreeShape
 from treemem.worker import collection_jobs, embed_jobs, source_jobs
@@ -132,10 +133,20 @@ def _references(database: Database) -> Iterator[str]:
         yield f"{table} row {rowid} refers to a missing row of {parent}"
 
 
-def _message_hashes(database: Database) -> Iterator[str]:
-    """Recomputes message ids. The id of a message without an identity also depends on the number
-    of the repetition and, without a time, on the source. A scrubbed message records the id that
-    its present text has."""
+class Reader(Protocol):
+    """What a check of messages reads from: a memory file, or a copy of one."""
+
+    def execute(self, sql: str, parameters: Row = ()) -> Any:
+        """Runs a query and gives its rows one by one."""
+
+    def rows(self, sql: str, parameters: Row = ()) -> list[Row]:
+        """The rows of a query."""
+
+
+def message_findings(database: Reader) -> Iterator[str]:
+    """Recomputes message ids, and yields "" or a sentence for each message. The id of one without
+    an identity also depends on the number of the repetition and, without a time, on the source. A
+    scrubbed message records the id that its present text has."""
     sql = (f"SELECT m.seq, m.identity, m.chars, {messages.IS_SCRUBBED}, "  # noqa: S608
            f"{messages.COLUMNS} FROM message m ORDER BY m.seq")  # fmt: skip
     repetitions: dict[str, set[str]] = {}
@@ -155,7 +166,7 @@ def _message_hashes(database: Database) -> Iterator[str]:
             yield ""
 
 
-def _source_ids(database: Database, message_seq: int) -> list[str]:
+def _source_ids(database: Reader, message_seq: int) -> list[str]:
     sql = ("SELECT s.id FROM source_message sm JOIN source s ON s.seq = sm.source_seq "
            "WHERE sm.message_seq = ?")  # fmt: skip
     return [source_id for (source_id,) in database.rows(sql, (message_seq,))]
@@ -408,7 +419,7 @@ def _checks(shape: TreeShape) -> tuple[tuple[str, Callable[[Database], Iterator[
         ("pages of the file", _pages),
         ("references between tables", _references),
         ("text in UTF-8", damaged_texts),
-        ("messages against their ids", _message_hashes),
+        ("messages against their ids", message_findings),
         ("nodes against their ids", partial(_node_hashes, shape=shape)),
         ("trees: every node in its place", partial(_trees, shape=shape)),
         ("messages in exactly one leaf", _coverage),

@@ -8,6 +8,7 @@ Tested in tests/ingest/test_blobs.py.
 
 from __future__ import annotations
 
+import json
 import mimetypes
 import os
 import stat
@@ -15,6 +16,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from treemem.store import json_text, settings
+from treemem.store.database import Database
 from treemem.store.file import modes
 from treemem.types import Blob, Message
 
@@ -29,6 +32,14 @@ def without_content(message: Message, folder: Path | None) -> Message:
             _keep(blob, folder)
     bare = tuple(replace(blob, content=None) for blob in message.blobs)
     return replace(message, blobs=bare)
+
+
+def remember(database: Database, folder: Path) -> None:
+    """Notes in the memory file that attachments are in a folder, so that a backup has them."""
+    known = json_text.list_of(settings.get(database, settings.BLOB_FOLDERS))
+    path = str(folder.absolute())
+    if path not in known and folder.is_dir():
+        settings.put(database, settings.BLOB_FOLDERS, json.dumps([*known, path]))
 
 
 def path_of(blob: Blob, folder: Path) -> Path:

@@ -29,7 +29,7 @@ from treemem.errors import (
 )
 from treemem.packages import install_command, upgrade_hint
 from treemem.store import migrations
-from treemem.store.file import notices, opening, rescue, sidecars, sqlite_errors
+from treemem.store.file import notices, online_copy, opening, rescue, sidecars, sqlite_errors
 from treemem.store.file.guard import FileGuard, Loss, identity_of
 from treemem.store.file.open_marker import OpenMarker
 from treemem.store.file.pages import Pages
@@ -394,6 +394,13 @@ class Database:
         finally:
             self._connection.enable_load_extension(False)
         return True
+
+    def copy_to(
+        self, target: Path, progress: Callable[[str, int, int], object] | None = None
+    ) -> None:
+        """Copies the file as it is now into an empty file; see online_copy.py."""
+        with self.reading():
+            online_copy.copy(self._connection, driver.connect, target, progress)
 
     def compact(self) -> None:
         """Rewrites the whole file, so that neither its pages nor the -wal file contain deleted

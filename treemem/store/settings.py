@@ -24,6 +24,12 @@ REDACTION_KEY: Final = "redaction key"
 SCRUB_PENDING: Final = "scrub pending"
 # How many scrubs have rewritten texts, by which a process sees that what it has read is outdated.
 SCRUBS: Final = "scrubs"
+# By which backups of this memory are told from those of others, and the folders of attachments, as
+# a JSON list of paths.
+MEMORY_ID: Final = "memory id"
+BLOB_FOLDERS: Final = "attachment folders"
+# In a file that is a backup: of which memory, when it was made, and how many messages it has.
+BACKUP_OF: Final = "backup of"
 
 _PUT = """
 INSERT INTO setting (name, value) VALUES (:name, :value)

@@ -1,0 +1,114 @@
+"""Backs a memory up, lists and checks backups, and brings a memory back.
+
+Memory inherits the method; the functions need no memory.
+
+Tested in tests/backups/test_files.py and tests/backups/test_folders.py.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+from treemem import times
+from treemem.arguments import checked
+from treemem.backups import keeping
+from treemem.backups.values import BackupProgress, BackupReport, RestoreReport, SnapshotView
+from treemem.errors import BackupError
+from treemem.sessions.boundary import Bounded
+from treemem.times import Clock
+
+
+@checked
+class BackupMethods(Bounded):
+    """The methods of Memory for copies of it."""
+
+    _clock: Clock
+
+    def backup(
+        self,
+        target: str | Path,
+        *,
+        keep: str = keeping.DEFAULT,
+        attachments: str | Path | Iterable[str | Path] = (),
+        progress: BackupProgress | None = None,
+    ) -> BackupReport:
+        """Copies the memory as it is now, checked, while this and other processes go on writing.
+
+        target: a file, which replaces an earlier backup of this memory there; or a folder, if it
+        exists or ends with a slash: there each backup is a snapshot, of which only what has changed
+        is stored. keep: which snapshots of a folder are kept, "all" or a list such as
+        "last=7,daily=30,weekly=12"; see keeping.py. attachments: folders with attachments, besides
+        those that ingest has kept, which only a folder of backups takes. Killed at any point, it
+        leaves what was there. Raises BackupError if the target is anything else, DiskFullError, and
+        UsageError.
+        """
+        from treemem.backups import single, storing
+
+        given = [attachments] if isinstance(attachments, str | Path) else attachments
+        folders = [Path(folder) for folder in given]
+        place = Path(target)
+        if place.is_dir() or str(target).endswith(("/", os.sep)):
+            return storing.to_folder(self._database, place, self._clock(), keep, folders, progress)
+        keeping.parsed(keep)
+        if folders:
+            raise BackupError(
+                f"{place} would be one file, which takes no attachments. Back up into a folder: "
+                f"{place}{os.sep}"
+            )
+        return single.to_file(self._database, place, self._clock(), progress)
+
+
+def list_backups(folder: str | Path) -> list[SnapshotView]:
+    """Returns the snapshots in a folder of backups, the oldest first; a damaged one with its
+    damage. Raises BackupError if the folder is none."""
+    from treemem.backups import storing
+
+    whole, faults = storing.listed(Path(folder))
+    return [snapshot.view() for snapshot in whole] + [_damaged(fault) for fault in faults]
+
+
+def check_backups(
+    folder: str | Path, *, progress: BackupProgress | None = None
+) -> list[SnapshotView]:
+    """Reads all that the snapshots of a folder consist of, and returns them with their damage.
+    Raises BackupError if the folder is none."""
+    from treemem.backups import storing
+
+    found, faults = storing.damage(Path(folder), progress)
+    views = [snapshot.view(damage) for snapshot, damage in found]
+    return views + [_damaged(fault) for fault in faults]
+
+
+def _damaged(fault: str) -> SnapshotView:
+    return SnapshotView("", None, "", 0, 0, 0, 0, 0, (fault,))
+
+
+def restore(
+    backup: str | Path,
+    path: str | Path,
+    *,
+    at: str | datetime | None = None,
+    overwrite: bool = False,
+    attachments: str | Path | None = None,
+    progress: BackupProgress | None = None,
+) -> RestoreReport:
+    """Writes the memory of a backup, checked, to a path where no memory is.
+
+    backup: a file or a folder that Memory.backup has made. at: the last snapshot made until then, a
+    day (its end), a time, or words such as "yesterday"; None for the last one. overwrite: True
+    replaces a memory that is at the path and not open elsewhere, and keeps that one beside it.
+    attachments: the folder into which attachments are written; None for none. Raises BackupError if
+    a part is damaged, which it names, NotFoundError, DiskFullError and UsageError.
+    """
+    from treemem.backups.restoring import Wanted, restored
+    from treemem.search import date_filter
+
+    at_ms = None
+    if at is not None:
+        at_ms = date_filter.bounds(None, at, times.local(times.now_ms()))[1]
+    to = None if attachments is None else Path(attachments)
+    wanted = Wanted(Path(backup), Path(path), at_ms, overwrite, to)
+    return restored(wanted, progress)

@@ -1,0 +1,72 @@
+"""Defines what the functions of this folder return, and the errors they raise.
+
+Tested in tests/backups/test_files.py and test_folders.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+# What happens now, such as "Copying", how much of it is done, and its total.
+BackupProgress = Callable[[str, int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class BackupReport:
+    """What a backup has stored.
+
+    path: the file or the folder. snapshot: the name of the snapshot in the folder; None for a file.
+    memory_id: of the memory; None if it could not be given one. made_at: ISO 8601 in UTC.
+    is_new: False if nothing had changed since the last snapshot, which then stands for this one.
+    size_bytes: of the memory file. stored_bytes: what was written. messages, sources: in the copy.
+    attachments: files of attachments in the backup. removed: names of the snapshots that were no
+    longer to be kept. notices: sentences about what the backup does not have.
+    """
+
+    path: Path
+    snapshot: str | None
+    memory_id: str | None
+    made_at: str
+    is_new: bool
+    size_bytes: int
+    stored_bytes: int
+    messages: int
+    sources: int
+    attachments: int
+    removed: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotView:
+    """A snapshot in a folder of backups. Fields as in BackupReport. schema: of the memory file.
+    damage: sentences about pieces that are missing or damaged; empty if none was looked for."""
+
+    id: str
+    memory_id: str | None
+    made_at: str
+    size_bytes: int
+    messages: int
+    sources: int
+    attachments: int
+    schema: int
+    damage: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreReport:
+    """What was restored. path: the memory file. snapshot: its name; None from a file. former: where
+    the memory that was there before is now; None if there was none. attachments: files of
+    attachments that were written. Others as in BackupReport."""
+
+    path: Path
+    snapshot: str | None
+    memory_id: str | None
+    made_at: str | None
+    size_bytes: int
+    messages: int
+    sources: int
+    attachments: int
+    former: Path | None
