@@ -53,7 +53,7 @@ SELECT n.id, p.name, ss.ordinal, st.kind, st.text, st.speaker, st.importance,
      SELECT coalesce(m.external_id, m.id) AS cited
      FROM citation c JOIN message m ON m.seq = c.message_seq
      WHERE c.statement_seq = st.seq ORDER BY c.ordinal))
-FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
+FROM summary_statement ss JOIN stated st ON st.seq = ss.statement_seq
 JOIN summary s ON s.seq = ss.summary_seq JOIN node n ON n.seq = s.node_seq
 JOIN producer p ON p.seq = s.producer_seq ORDER BY n.id, p.name, ss.ordinal
 """

@@ -16,8 +16,20 @@ from treemem.store.schema import spine
 
 PLANTED = "Never open the east gate."
 TYPED = "Always count the goats twice."
+# What step 22 changed.
+TO_SCHEMA_21 = """
+ALTER TABLE statement ADD COLUMN words TEXT NOT NULL DEFAULT '';
+UPDATE statement SET words = (SELECT text FROM stated st WHERE st.seq = statement.seq);
+DROP VIEW stated;
+ALTER TABLE statement DROP COLUMN written;
+ALTER TABLE statement RENAME COLUMN words TO text;
+ALTER TABLE citation DROP COLUMN start;
+ALTER TABLE citation DROP COLUMN chars;
+DELETE FROM _sqlite_migrations WHERE name = 'm022_stretches';
+PRAGMA user_version = 21;
+"""
 # What steps 15 to 19 changed; the rows of entry_subject are those of the lists.
-TO_SCHEMA_14 = f"""
+TO_SCHEMA_14 = f"""{TO_SCHEMA_21}
 ALTER TABLE statement ADD COLUMN search_text TEXT;
 {spine._full_text("statement", spine._WORDS)}
 DROP TRIGGER statement_fts_insert;
@@ -240,7 +252,7 @@ LEDGER = (
     "SELECT * FROM subject_list ORDER BY home, stem",
     "SELECT id, statement_seq, subjects, state, dirty FROM entry ORDER BY seq",
     "SELECT * FROM entry_link ORDER BY entry_seq, kind, later_seq",
-    "SELECT seq, text, entry_seq FROM statement ORDER BY seq",
+    "SELECT seq, text, entry_seq FROM stated ORDER BY seq",
 )
 
 

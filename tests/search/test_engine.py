@@ -608,7 +608,7 @@ def test_the_summary_mode_returns_statements_only(memory: Memory, database: Data
     long_project(memory)
     found = memory.search("the cache in SQLite", mode="summary", budget_tokens=300)
     holds_together(found, 300)
-    statements = {text for (text,) in database.rows("SELECT text FROM statement")}
+    statements = {text for (text,) in database.rows("SELECT text FROM stated")}
     said = [line.partition(": ")[2] for line in lines(found)
             if ": " in line and line != "Standing instructions:"]  # fmt: skip
     assert PROJECT[1] in said

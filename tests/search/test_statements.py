@@ -114,12 +114,13 @@ def test_a_statement_whose_entry_is_over_is_over_in_every_copy(
     append(memory, "s", *TALK)
     (point,) = statements.of_messages(database, worth(database), ("open",))
     copied = (
-        "INSERT INTO statement (summary_seq, kind, text, speaker, importance, tokens) "
-        "SELECT summary_seq, kind, text, speaker, importance, tokens FROM statement WHERE seq = ?"
+        "INSERT INTO statement (summary_seq, kind, written, speaker, importance, tokens) "
+        "SELECT summary_seq, kind, text, speaker, importance, tokens FROM stated WHERE seq = ?"
     )
     with database.transaction():
         copy = database.insert(copied, (point.seq,))
-        database.execute("INSERT INTO citation VALUES (?, 0, ?)", (copy, point.message_seqs[0]))
+        database.execute("INSERT INTO citation VALUES (?, 0, ?, NULL, NULL)",
+                         (copy, point.message_seqs[0]))  # fmt: skip
         assert len(statements.of_messages(database, worth(database), ("open",))) == 2
         database.execute("UPDATE entry SET state = ? WHERE kind = 'open'", (state,))
     assert statements.of_messages(database, worth(database), ("open",)) == []

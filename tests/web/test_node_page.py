@@ -143,7 +143,8 @@ def test_what_is_not_proven_is_set_apart(tmp_path: Path) -> None:
     database = Database(path)
     with database.transaction():
         database.execute(
-            "INSERT INTO statement (summary_seq, kind, text, importance, tokens, grade, kept_back) "
+            "INSERT INTO statement "
+            "(summary_seq, kind, written, importance, tokens, grade, kept_back) "
             "SELECT max(seq), 'fact', 'Ana is in a hurry.', 0, 5, 'unproven', 1 FROM summary"
         )
     database.close()

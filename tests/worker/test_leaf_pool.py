@@ -105,7 +105,7 @@ def test_a_process_gives_what_the_ledger_will_ask_for(
     ])  # fmt: skip
     with LeafPool(1) as pool:
         made_by(database, pool)
-    said = [(text,) for (text,) in database.rows("SELECT text FROM statement")]
+    said = [(text,) for (text,) in database.rows("SELECT text FROM stated")]
     assert given["settles"].keys() & said
     for name, function in (
         ("totals", totals),

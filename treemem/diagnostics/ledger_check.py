@@ -38,9 +38,10 @@ GROUP BY n.seq, su.producer_seq
 # What was taken from messages word for word. Subtle: lone surrogates are other characters there.
 _NOT_SAID = """
 SELECT iif(EXISTS (SELECT 1 FROM citation c JOIN message m ON m.seq = c.message_seq
-    WHERE c.statement_seq = st.seq AND (m.exact IS NOT NULL OR instr(m.text, st.text))),
+    WHERE c.statement_seq = st.seq AND iif(st.written IS NULL, length(st.text) = c.chars,
+      m.exact IS NOT NULL OR instr(m.text, st.text))),
   '', 'statement ' || st.seq || ' is in no message that it cites')
-FROM statement st JOIN summary su ON su.seq = st.summary_seq
+FROM stated st JOIN summary su ON su.seq = st.summary_seq
 JOIN producer p ON p.seq = su.producer_seq WHERE p.name = ?
 """
 

@@ -41,7 +41,7 @@ coalesce(so.project, parent.project), e.first_ms, e.last_ms, e.mentions, e.leave
 e.salience, so.id, n.id, e.last_source, e.last_position, st.importance
 """
 _JOINS = """
-FROM entry e JOIN statement st ON st.seq = e.statement_seq
+FROM entry e JOIN stated st ON st.seq = e.statement_seq
 JOIN summary su ON su.seq = st.summary_seq JOIN node n ON n.seq = su.node_seq
 LEFT JOIN source so ON so.seq = e.last_source LEFT JOIN source parent ON parent.id = so.parent_id
 """
@@ -93,7 +93,7 @@ SELECT st.entry_seq, st.seq, st.kind, st.text, st.speaker, coalesce(st.origin, '
     ORDER BY (s.id IN (SELECT value FROM json_each(:sources))) DESC, s.seq LIMIT 1)
 FROM ({leaves}) l
 CROSS JOIN summary su ON su.node_seq = l.node_seq AND su.usable = 1
-CROSS JOIN statement st ON st.summary_seq = su.seq
+CROSS JOIN stated st ON st.summary_seq = su.seq
 JOIN node n ON n.seq = su.node_seq JOIN citation c ON c.statement_seq = st.seq
 JOIN message m ON m.seq = c.message_seq
 WHERE st.entry_seq IN (SELECT value FROM json_each(:entries))
@@ -116,7 +116,7 @@ LIMIT ?
 _WORDS = """
 SELECT e.seq, st.text, (SELECT json_group_array(m.id) FROM citation c
   JOIN message m ON m.seq = c.message_seq WHERE c.statement_seq = st.seq)
-FROM entry e JOIN statement st ON st.seq = e.statement_seq
+FROM entry e JOIN stated st ON st.seq = e.statement_seq
 WHERE e.seq IN (SELECT value FROM json_each(?))
 """
 

@@ -31,13 +31,13 @@ ID_CHARS = 12
 _RULES = """
 SELECT e.seq, e.id, e.state, coalesce(by.text, ''), e.for_good FROM statement st
 JOIN entry e ON e.statement_seq = st.seq LEFT JOIN entry ended ON ended.seq = e.by_seq
-LEFT JOIN statement by ON by.seq = ended.statement_seq
+LEFT JOIN stated by ON by.seq = ended.statement_seq
 WHERE st.kind = 'constraint' AND st.origin = 'typed'
 """
 _PLACES = """
 SELECT st.entry_seq, st.text, c.message_seq, m.id, coalesce(m.author, m.role), m.sent_at,
   m.sent_at_ms, so.id, coalesce(so.project, parent.project), parent.id, sm.source_seq, sm.position
-FROM json_each(:entries) j JOIN statement st ON st.entry_seq = j.value
+FROM json_each(:entries) j JOIN stated st ON st.entry_seq = j.value
   AND st.kind = 'constraint' AND st.origin = 'typed'
 JOIN citation c ON c.statement_seq = st.seq JOIN message m ON m.seq = c.message_seq
 JOIN source_message sm ON sm.message_seq = c.message_seq AND sm.state = 'active'

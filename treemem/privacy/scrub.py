@@ -245,7 +245,7 @@ MESSAGE_COLUMNS = (
 )  # fmt: skip
 # Deleted with the leaves that contain such a message and the nodes above them.
 NODE_COLUMNS = (
-    "leaf_profile.terms", "model_output.text", "statement.speaker", "statement.text",
+    "leaf_profile.terms", "model_output.text", "statement.speaker", "statement.written",
     "summary.rejections",
 )  # fmt: skip
 

@@ -94,7 +94,7 @@ s.origin, e.state, c.message_seq
 """
 _OF_MESSAGES = f"""
 SELECT {_COLUMNS} FROM citation c JOIN json_each(:seqs) j ON j.value = c.message_seq
-JOIN statement s ON s.seq = c.statement_seq
+JOIN stated s ON s.seq = c.statement_seq
 JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer_seq
 LEFT JOIN entry e ON e.seq = s.entry_seq
 WHERE su.usable = 1 AND s.grade <> 'unproven'
@@ -102,14 +102,14 @@ WHERE su.usable = 1 AND s.grade <> 'unproven'
 ORDER BY s.seq, c.ordinal
 """  # noqa: S608
 _OF_SUMMARY = f"""
-SELECT {_COLUMNS} FROM summary_statement ss JOIN statement s ON s.seq = ss.statement_seq
+SELECT {_COLUMNS} FROM summary_statement ss JOIN stated s ON s.seq = ss.statement_seq
 JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer_seq
 LEFT JOIN entry e ON e.seq = s.entry_seq
 JOIN citation c ON c.statement_seq = s.seq
 WHERE ss.summary_seq = :summary AND s.kind = 'gist' ORDER BY ss.ordinal, c.ordinal
 """  # noqa: S608
 _OF_ENTRIES = f"""
-SELECT {_COLUMNS} FROM json_each(:seqs) j JOIN statement s ON s.seq = j.value
+SELECT {_COLUMNS} FROM json_each(:seqs) j JOIN stated s ON s.seq = j.value
 JOIN summary su ON su.seq = s.summary_seq JOIN producer p ON p.seq = su.producer_seq
 LEFT JOIN entry e ON e.seq = s.entry_seq
 JOIN citation c ON c.statement_seq = s.seq ORDER BY j.key, c.ordinal
@@ -117,7 +117,7 @@ JOIN citation c ON c.statement_seq = s.seq ORDER BY j.key, c.ordinal
 # What a model wrote in the words of an entry is over with the entry.
 _OVER = """
 SELECT DISTINCT c.message_seq, s.text FROM json_each(:seqs) j
-JOIN citation c ON c.message_seq = j.value JOIN statement s ON s.seq = c.statement_seq
+JOIN citation c ON c.message_seq = j.value JOIN stated s ON s.seq = c.statement_seq
 JOIN entry e ON e.seq = s.entry_seq AND e.state <> 'holds'
 """
 _SOURCES_OF_SESSION = """

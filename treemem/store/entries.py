@@ -39,7 +39,7 @@ FORMER = "DROP TABLE entry_subject;\n"
 # Statements of the shown extractive view of a leaf that have no entry yet.
 _NEW = """
 SELECT st.seq, st.kind, st.text, coalesce(st.origin, 'pasted')
-FROM summary su JOIN statement st ON st.summary_seq = su.seq
+FROM summary su JOIN stated st ON st.summary_seq = su.seq
 WHERE su.node_seq = ? AND su.producer_seq = ? AND st.entry_seq IS NULL ORDER BY st.seq
 """
 _ENSURE = """
@@ -64,7 +64,7 @@ SELECT st.entry_seq, e.id, e.home, st.seq, st.kind, st.text, coalesce(st.speaker
   m.sent_at_ms, sm.source_seq, sm.position, coalesce(so.project, parent.project, ''),
   coalesce(so.project, parent.project, parent.id, so.id), so.id, so.origin
 FROM json_each(:entries) j
-JOIN entry e ON e.seq = j.value JOIN statement st ON st.entry_seq = e.seq
+JOIN entry e ON e.seq = j.value JOIN stated st ON st.entry_seq = e.seq
 JOIN summary su ON su.seq = st.summary_seq AND su.usable = 1 AND {_CURRENT}
 JOIN citation c ON c.statement_seq = st.seq
 JOIN message m ON m.seq = c.message_seq
@@ -154,12 +154,7 @@ def dirty(database: Database, level: int, limit: int) -> list[int]:
 
 def mark_dirty(database: Database, texts: Sequence[str]) -> None:
     """Has the states of the entries made again that are said in one of these texts."""
-    sql = """
-    UPDATE entry SET dirty = max(dirty, 1) WHERE seq IN (
-      SELECT st.entry_seq FROM statement st WHERE st.entry_seq IS NOT NULL
-      AND st.text IN (SELECT value FROM json_each(?)))
-    """
-    database.execute(sql, (json_list(texts),))
+    database.execute(_MARK_SAID, {"texts": json_list(texts)})
 
 
 def mentions(database: Database, entry_seqs: Iterable[int]) -> dict[int, list[Mention]]:
@@ -195,7 +190,7 @@ _JUDGED = """
 SELECT entry_seq FROM entry_link WHERE entry_seq IN (SELECT value FROM json_each(?))
 """
 _CHOSEN = """
-SELECT DISTINCT st.entry_seq FROM json_each(?) j JOIN statement st ON st.entry_seq = j.value
+SELECT DISTINCT st.entry_seq FROM json_each(?) j JOIN stated st ON st.entry_seq = j.value
 WHERE EXISTS (SELECT 1 FROM entry_choice ch WHERE ch.text = st.text)
 """
 _ENDINGS = """
@@ -205,11 +200,20 @@ WHERE l.kind IN ('closed', 'superseded', 'withdrawn')
   AND l.entry_seq IN (SELECT value FROM json_each(?))
 ORDER BY l.entry_seq, l.later_seq
 """
+# Only the stretches that are as long as a text are read.
+_MARK_SAID = """
+UPDATE entry SET dirty = max(dirty, 1) WHERE seq IN (
+  SELECT st.entry_seq FROM stated st WHERE st.entry_seq IS NOT NULL AND st.seq IN (
+    SELECT seq FROM statement WHERE written IN (SELECT value FROM json_each(:texts))
+    UNION SELECT statement_seq FROM citation
+    WHERE chars IN (SELECT length(value) FROM json_each(:texts)))
+  AND st.text IN (SELECT value FROM json_each(:texts)))
+"""
 _PLACES = """
 SELECT e.seq, e.kind, e.home, e.last_ms, e.last_source, e.last_position, e.mentions, e.leaves,
   st.text, coalesce(st.origin, 'pasted'), st.settles, st.importance, st.speaker,
   coalesce(so.project, parent.project, parent.id, so.id, ''), so.origin
-FROM entry e JOIN statement st ON st.seq = e.statement_seq
+FROM entry e JOIN stated st ON st.seq = e.statement_seq
 LEFT JOIN source so ON so.seq = e.last_source LEFT JOIN source parent ON parent.id = so.parent_id
 WHERE e.seq IN (SELECT value FROM json_each(?))
 """

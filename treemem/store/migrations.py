@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 21
+SCHEMA_VERSION = 22
 # Steps of SQL alone, independent of the others.
 _LIVE_STEPS = (
     ("m009_merges_and_titles", additions.MERGES + additions.TITLES),
@@ -94,7 +94,7 @@ def apply(
 
 
 def _add_lists(steps: Migrations, run: Callable[..., None]) -> None:
-    """Adds the steps that bring what entries are about into lists."""
+    """Adds the steps that bring what entries are about into lists, and the one after them."""
     from treemem.store import entries  # as above
 
     @steps()
@@ -106,6 +106,10 @@ def _add_lists(steps: Migrations, run: Callable[..., None]) -> None:
     def m019_subjects(database: Database) -> None:
         run(database, additions.SUBJECTS)
         entries.list_subjects(database.conn)
+
+    @steps()
+    def m022_stretches(database: Database) -> None:
+        run(database, additions.STRETCHES)
 
 
 def _run(is_complete: Callable[[str], bool], database: Database, *scripts: str) -> None:

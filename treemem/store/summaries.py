@@ -1,9 +1,10 @@
 """Stores summaries with their statements and citations.
 
 A summary is keyed by node and producer, so a better model adds one and overwrites none. A
-statement is stored once, for the node it was written for; summaries above refer to it.
+statement is stored once, for the node it was written for; summaries above refer to it. Its words
+are a stretch of a message that it cites if that has them; the view stated reads them there.
 
-Tested in tests/worker/test_summary_jobs.py.
+Tested in tests/worker/test_summary_jobs.py and tests/store/test_summaries.py.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from treemem.origins.spans import origin_of_words
 from treemem.proposals import Child, ChildStatement, Draft, Excerpt, View
 from treemem.store import json_text, long_messages, messages
 from treemem.store.database import Database, Row, json_list
+from treemem.store.schema.additions import QUOTABLE
 from treemem.text.tokens import count_many
 from treemem.types import Later, Message, Origin, Rejection, Statement, Summary
 
@@ -57,13 +59,13 @@ FROM node_child nc WHERE nc.node_seq = ? ORDER BY nc.ordinal
 """
 _CHILD_STATEMENTS = """
 SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin, st.grade
-FROM summary_statement ss JOIN statement st ON st.seq = ss.statement_seq
+FROM summary_statement ss JOIN stated st ON st.seq = ss.statement_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
 """
 _SPARE = """
 SELECT st.seq, st.kind, st.text, st.speaker, st.importance, st.tokens, st.origin, min(m.id),
   st.grade
-FROM statement st JOIN citation c ON c.statement_seq = st.seq
+FROM stated st JOIN citation c ON c.statement_seq = st.seq
 JOIN message m ON m.seq = c.message_seq
 WHERE st.summary_seq = ? AND st.kept_back = 1
 GROUP BY st.seq ORDER BY st.importance DESC, st.seq
@@ -180,17 +182,23 @@ UPDATE statement SET entry_seq = NULL WHERE entry_seq IS NOT NULL AND summary_se
   SELECT seq FROM summary WHERE node_seq = ? AND usable = 0)
 """
 _STATEMENT_INSERT = """
-INSERT INTO statement (seq, summary_seq, kind, text, speaker, importance, tokens, settles,
+INSERT INTO statement (seq, summary_seq, kind, written, speaker, importance, tokens, settles,
   kept_back, origin, grade, score, checker, entry_seq)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _NEXT_STATEMENT = """
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'statement'), 0) + 1
 """
+# The messages that statements cite; "" for the text of one in which no statement is a stretch.
+_CITED = f"""
+SELECT m.id, m.seq, iif({QUOTABLE}, m.text, '') FROM json_each(?) j JOIN message m ON m.id = j.value
+"""  # noqa: S608
 _SHOW_INSERT = """
 INSERT INTO summary_statement (summary_seq, ordinal, statement_seq) VALUES (?, ?, ?)
 """
-_CITE_INSERT = "INSERT INTO citation (statement_seq, ordinal, message_seq) VALUES (?, ?, ?)"
+_CITE_INSERT = """
+INSERT INTO citation (statement_seq, ordinal, message_seq, start, chars) VALUES (?, ?, ?, ?, ?)
+"""
 
 
 def put(
@@ -249,19 +257,24 @@ def _put_statements(
     drafts = [item for item in (*items, *hidden) if isinstance(item, Draft)]
     shown = len(drafts) - len(hidden)
     seq_of_draft = {id(draft): next_seq + index for index, draft in enumerate(drafts)}
-    database.many(
-        _STATEMENT_INSERT,
-        [(next_seq + at, summary_seq, d.kind, _clean(d.text), _clean(d.speaker), d.importance,
-          d.tokens, int(d.settles), int(at >= shown), d.origin, d.grade, d.score, d.checker, entry)
-         for at, (d, entry) in enumerate(zip_longest(drafts, entry_seqs))],
-    )  # fmt: skip
-    cited = sorted({message_id for draft in drafts for message_id in draft.message_ids})
-    message_seqs = messages.seqs_by_id(database, cited)
-    database.many(
-        _CITE_INSERT,
-        [(seq_of_draft[id(draft)], ordinal, message_seqs[message_id])
-         for draft in drafts for ordinal, message_id in enumerate(draft.message_ids)],
-    )  # fmt: skip
+    statements, citations = [], []
+    cited = json_list(sorted({key for draft in drafts for key in draft.message_ids}))
+    stored = {key: (seq, text) for key, seq, text in database.rows(_CITED, (cited,))}
+    for at, (d, entry) in enumerate(zip_longest(drafts, entry_seqs)):
+        seq, written = next_seq + at, _clean(d.text)
+        start = -1
+        for ordinal, (message_seq, text) in enumerate(map(stored.__getitem__, d.message_ids)):
+            found = -1 if start >= 0 else text.find(written)
+            start = max(start, found)
+            stretch = (None, None) if found < 0 else (found, len(written))
+            citations.append((seq, ordinal, message_seq, *stretch))
+        statements.append(
+            (seq, summary_seq, d.kind, written if start < 0 else None, _clean(d.speaker),
+             d.importance, d.tokens, int(d.settles), int(at >= shown), d.origin, d.grade, d.score,
+             d.checker, entry)
+        )  # fmt: skip
+    database.many(_STATEMENT_INSERT, statements)
+    database.many(_CITE_INSERT, citations)
     database.many(
         _SHOW_INSERT,
         [(summary_seq, ordinal, seq_of_draft[id(item)] if isinstance(item, Draft) else item.seq)
@@ -280,7 +293,7 @@ def _clean(text: str | None) -> str:
 _UNPROVEN = """
 SELECT st.seq, st.kind, st.text, p.name, st.speaker, st.importance, st.origin, st.grade, st.score,
   st.checker, NULL, 'holds', NULL, NULL
-FROM summary s JOIN statement st ON st.summary_seq = s.seq JOIN producer p ON p.seq = s.producer_seq
+FROM summary s JOIN stated st ON st.summary_seq = s.seq JOIN producer p ON p.seq = s.producer_seq
 WHERE s.node_seq = ? AND st.grade = 'unproven' ORDER BY p.rank DESC, st.seq
 """
 _UNPROVEN_CITATIONS = """
@@ -292,11 +305,11 @@ _STATEMENTS = """
 SELECT st.seq, st.kind, st.text, p.name, st.speaker, st.importance, st.origin, st.grade, st.score,
   st.checker, e.id, coalesce(e.state, 'holds'), later.seq, later.text
 FROM summary_statement ss
-JOIN statement st ON st.seq = ss.statement_seq
+JOIN stated st ON st.seq = ss.statement_seq
 JOIN summary made ON made.seq = st.summary_seq
 JOIN producer p ON p.seq = made.producer_seq
 LEFT JOIN entry e ON e.seq = st.entry_seq LEFT JOIN entry by ON by.seq = e.by_seq
-LEFT JOIN statement later ON later.seq = by.statement_seq
+LEFT JOIN stated later ON later.seq = by.statement_seq
 WHERE ss.summary_seq = ? ORDER BY ss.ordinal
 """
 _CITATIONS = """

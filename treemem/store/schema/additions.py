@@ -308,3 +308,30 @@ ALTER TABLE tree ADD COLUMN members INTEGER;    -- of the global tree; NULL: to 
 ALTER TABLE tree ADD COLUMN laid_root INTEGER;  -- the root of a source that the global tree has
 CREATE INDEX tree_not_laid ON tree (seq) WHERE scope = 'source' AND root_seq IS NOT laid_root;
 """
+
+# Step 22. The words of nearly every statement stand in the message that it cites, so that they need
+# not be stored twice. Subtle: SQLite counts the characters of a text up to a NUL, and the text of
+# exact bytes is not what was said; reading a stretch goes through the message from its beginning.
+QUOTED_CHARS_MAX = 8_000
+QUOTABLE = f"m.exact IS NULL AND m.chars <= {QUOTED_CHARS_MAX} AND m.chars = length(m.text)"
+STRETCHES = f"""
+ALTER TABLE citation ADD COLUMN start INTEGER;  -- where the statement's words begin, or NULL
+ALTER TABLE citation ADD COLUMN chars INTEGER;  -- how many characters they have
+UPDATE citation SET (start, chars) = (
+  SELECT instr(m.text, st.text) - 1, length(st.text) FROM statement st JOIN message m
+  ON m.seq = citation.message_seq WHERE st.seq = citation.statement_seq)
+WHERE ordinal = 0 AND EXISTS (
+  SELECT 1 FROM statement st JOIN message m ON m.seq = citation.message_seq
+  WHERE st.seq = citation.statement_seq AND {QUOTABLE}
+    AND substr(m.text, max(1, instr(m.text, st.text)), length(st.text)) = st.text);
+ALTER TABLE statement ADD COLUMN written TEXT;  -- the words, unless a message has them, see stated
+UPDATE statement SET written = text WHERE NOT EXISTS (
+  SELECT 1 FROM citation c WHERE c.statement_seq = statement.seq AND c.start IS NOT NULL);
+ALTER TABLE statement DROP COLUMN text;
+CREATE VIEW stated AS               -- statements with their words: text
+SELECT st.*, coalesce(st.written, (
+  SELECT substr(m.text, c.start + 1, c.chars) FROM citation c
+  JOIN message m ON m.seq = c.message_seq
+  WHERE c.statement_seq = st.seq AND c.start IS NOT NULL), '') AS text
+FROM statement st;
+"""  # noqa: S608

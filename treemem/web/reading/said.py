@@ -37,7 +37,7 @@ WHERE ls.message_seq = ? ORDER BY ls.start, n.seq LIMIT ?
 # Those of leaves, in the views that are shown.
 _CITING = """
 SELECT st.seq, st.kind, st.text, p.name, st.grade, st.score, n.id FROM citation c
-JOIN statement st ON st.seq = c.statement_seq JOIN summary s ON s.seq = st.summary_seq
+JOIN stated st ON st.seq = c.statement_seq JOIN summary s ON s.seq = st.summary_seq
 JOIN producer p ON p.seq = s.producer_seq JOIN node n ON n.seq = s.node_seq
 WHERE c.message_seq = ? AND s.usable = 1 AND st.kept_back = 0 AND st.grade <> 'unproven'
 ORDER BY n.level, st.importance DESC LIMIT ?

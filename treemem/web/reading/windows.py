@@ -117,7 +117,7 @@ SELECT 0, 0, {_NODE} FROM node n WHERE n.seq IN (SELECT value FROM json_each(?))
 # The gist of each node's shown view, or its first statement.
 _WORDS = f"""
 SELECT j.value, st.seq, substr(st.text, 1, {WORDS_CHARS_MAX}) FROM json_each(?) j
-JOIN statement st ON st.seq = (
+JOIN stated st ON st.seq = (
   SELECT ss.statement_seq FROM summary_statement ss JOIN statement s ON s.seq = ss.statement_seq
   WHERE ss.summary_seq = (
     SELECT v.seq FROM summary v JOIN producer p ON p.seq = v.producer_seq
