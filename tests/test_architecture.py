@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from treemem.store.schema import known, listing
+
 ROOT = Path(__file__).parent.parent
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 DECISIONS = (ROOT / "docs" / "explanation" / "decisions.md").read_text()
@@ -65,3 +67,11 @@ def test_the_code_cites_only_decisions_that_exist() -> None:
     numbers = {entry.group(1) for entry in _ENTRY.finditer(DECISIONS)}
     for path in [*ROOT.glob("treemem/**/*.py"), *ROOT.glob("tests/**/*.py")]:
         assert set(_CITED.findall(path.read_text())) <= numbers, path
+
+
+def test_the_known_schema_is_that_of_the_steps() -> None:
+    command = "python -m treemem.store.schema.listing > treemem/store/schema/known.py"
+    made = Path(known.__file__).read_text("utf-8")
+    assert made == listing.module(), (
+        f"Run, by way of another file, or every memory is refused: {command}"
+    )

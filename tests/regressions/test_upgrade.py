@@ -12,7 +12,7 @@ from treemem import Memory, Message, Scope, UsageError
 from treemem.store import migrations
 from treemem.store.database import Database, driver
 from treemem.store.entries import RULES_HOME
-from treemem.store.schema import spine
+from treemem.store.schema import matching, spine
 
 PLANTED = "Never open the east gate."
 TYPED = "Always count the goats twice."
@@ -138,6 +138,13 @@ WHERE name NOT IN ('m001_spine', 'm003_log_files');
 DELETE FROM job;
 PRAGMA user_version = 1;
 """
+
+
+@pytest.fixture(autouse=True)
+def _made_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The definitions that the scripts above leave behind are none that any version had, for which
+    such a file is refused."""
+    monkeypatch.setattr(matching, "strangers", lambda rows: iter(()))
 
 
 @pytest.fixture

@@ -106,7 +106,8 @@ def with_tree(database: Database, scope: Scope) -> Scope:
     admitted = set(admitted_seqs(database, scope))
     found = [one for one in _known(database) if one.seq in admitted]
     ids = {one.id for one in found}
-    tops = [one for one in found if one.parent_id not in ids]
+    # In a damaged file each may be below another one.
+    tops = [one for one in found if one.parent_id not in ids] or found
     if len(tops) == 1:
         return Scope.source(tops[0].id)
     if not tops:
@@ -158,7 +159,8 @@ def source(database: Database, name: str) -> SourceName:
     one with the latest message. Raises NotFoundError or AmbiguousIdError."""
     found = named(database, name)
     ids = {one.id for one in found}
-    tops = [one for one in found if one.parent_id not in ids]
+    # In a damaged file each may be below another one.
+    tops = [one for one in found if one.parent_id not in ids] or found
     if len(tops) > 1:
         raise _ambiguous(database, name, tops)
     return tops[0]

@@ -41,6 +41,7 @@ WITH RECURSIVE down (node, depth) AS (
   SELECT nc.child_seq, down.depth + 1 FROM down
   JOIN node_child nc ON nc.node_seq = down.node AND nc.ordinal =
     (SELECT min(ordinal) FROM node_child WHERE node_seq = down.node)
+  WHERE down.depth <= 64  -- the highest level; a damaged file may have circles
 )
 SELECT ls.message_seq FROM leaf_span ls
 WHERE ls.node_seq = (SELECT node FROM down ORDER BY depth DESC LIMIT 1)

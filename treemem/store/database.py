@@ -1,8 +1,8 @@
 """Opens the SQLite file, runs transactions and SQL, and translates the driver's errors.
 
-No other module imports the driver. Everything that keeps the file safe is here: FULL synchronous
-commits, IMMEDIATE write transactions, the choice of journal mode, and the check that the path
-still leads to the open file before a transaction is acknowledged. Knows no tables.
+Everything that keeps the file safe is here: FULL synchronous commits, IMMEDIATE write transactions,
+the choice of journal mode, and the check that the path still leads to the open file before a
+transaction is acknowledged. Knows no tables.
 """
 
 from __future__ import annotations
@@ -29,32 +29,26 @@ from treemem.errors import (
 )
 from treemem.packages import install_command, upgrade_hint
 from treemem.store import migrations
-from treemem.store.file import notices, online_copy, opening, rescue, sidecars, sqlite_errors
+from treemem.store.file import (
+    drivers,
+    notices,
+    online_copy,
+    opening,
+    rescue,
+    sidecars,
+    sqlite_errors,
+)
+from treemem.store.file.drivers import WAL_SAFE_SINCE
 from treemem.store.file.guard import FileGuard, Loss, identity_of
 from treemem.store.file.open_marker import OpenMarker
 from treemem.store.file.pages import Pages
+from treemem.store.schema import matching
 
-
-def _driver() -> Any:
-    """pysqlite3, which bundles a recent SQLite, or else the standard library's sqlite3."""
-    if os.environ.get("TREEMEM_SQLITE") != "stdlib":
-        with contextlib.suppress(ImportError):
-            import pysqlite3
-
-            return pysqlite3
-    import sqlite3
-
-    return sqlite3
-
-
-driver = _driver()
+driver = drivers.plain
 
 # How long a statement waits for another process's lock.
 BUSY_TIMEOUT_MS = 30_000
 SQLITE_VERSION: tuple[int, ...] = tuple(driver.sqlite_version_info)
-# SQLite before 3.51.3 can corrupt a WAL file when two connections checkpoint and write at the same
-# time (sqlite.org/wal.html, "the WAL-reset bug"), so older versions use a rollback journal.
-WAL_SAFE_SINCE = (3, 51, 3)
 # Required for STRICT tables (3.37) and UPDATE … RETURNING (3.35).
 SQLITE_VERSION_MIN = (3, 37, 0)
 
@@ -171,6 +165,7 @@ class Database:
     def _configure(self, busy_timeout_ms: int, *, existed: bool) -> None:
         execute = self._connection.execute
         execute(f"PRAGMA busy_timeout = {int(busy_timeout_ms)}")
+        drivers.restrain(driver, self._connection)
         version = execute("PRAGMA user_version").fetchone()[0]
         if existed:
             self._check_version(version)
@@ -184,10 +179,6 @@ class Database:
         # _acknowledge() runs the checkpoints, after it has looked at the file.
         execute("PRAGMA wal_autocheckpoint = 0")
         execute(f"PRAGMA journal_size_limit = {CHECKPOINT_BYTES // 2}")
-        if SQLITE_VERSION >= WAL_SAFE_SINCE:
-            # A file from elsewhere may contain hostile views and triggers. (In older versions this
-            # setting keeps triggers from writing to FTS5.)
-            execute("PRAGMA trusted_schema = OFF")
         if version < migrations.SCHEMA_VERSION:
             self._migrate()
 
@@ -210,6 +201,13 @@ class Database:
                 f"{self.path} is a SQLite database, but not one of treemem's (application id "
                 f"{application:#x}). It was not touched.", hint=OTHER_FILE,
             )  # fmt: skip
+        rows = self._connection.execute(matching.ROWS)
+        if (stranger := next(matching.strangers(rows), None)) is not None:
+            raise DatabaseVersionError(
+                f"{self.path} has something that treemem did not put there: {stranger}. It could "
+                "run SQL of whoever made it. The file was not touched. Drop it there with sqlite3 "
+                "if you know where it is from.",
+            )
 
     def _choose_journal(self) -> None:
         preferred = "wal" if SQLITE_VERSION >= WAL_SAFE_SINCE else "delete"

@@ -15,7 +15,7 @@ from typing import Literal
 from weakref import WeakKeyDictionary
 
 from treemem import times
-from treemem.errors import SEE_MESSAGES, SEE_NODES, NotFoundError
+from treemem.errors import SEE_MESSAGES, SEE_NODES, DatabaseCorruptError, NotFoundError
 from treemem.store import lookup, messages, summaries
 from treemem.store.database import Database, Row, json_list
 from treemem.tree import builder, remembered
@@ -203,6 +203,10 @@ def _message_counts(database: Database, children: Mapping[int, Sequence[int]]) -
     counts = {}
     parents_left = Counter(chain.from_iterable(children.values()))
     for seq, own in children.items():
+        if not below.keys() >= set(own):
+            raise DatabaseCorruptError(
+                f"{database.path} is damaged: a node is not above its children. Run doctor."
+            )
         if own:
             below[seq] = set().union(*(below[child] for child in own))
         counts[seq] = len(below[seq])
@@ -218,8 +222,9 @@ WITH RECURSIVE up (seq, height) AS (
   SELECT :leaf, 0
   UNION
   SELECT nc.node_seq, up.height + 1 FROM up JOIN node_child nc ON nc.child_seq = up.seq
-  WHERE nc.node_seq IN (SELECT node_seq FROM tree_node WHERE tree_seq = :tree)
-     OR nc.node_seq = (SELECT root_seq FROM tree WHERE seq = :tree)
+  WHERE up.height <= 64 AND (  -- the highest level; a damaged file may have circles
+    nc.node_seq IN (SELECT node_seq FROM tree_node WHERE tree_seq = :tree)
+    OR nc.node_seq = (SELECT root_seq FROM tree WHERE seq = :tree))
 )
 SELECT n.id FROM up JOIN node n ON n.seq = up.seq GROUP BY n.id ORDER BY max(up.height) DESC
 """

@@ -8,18 +8,24 @@ Tested in tests/importers/test_llm.py and test_cursor.py.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from treemem.errors import ImportFileError
 from treemem.importers.common.base import LogFile
-from treemem.store.database import driver
+from treemem.store.file import drivers
 
 MAGIC = b"SQLite format 3\0"
 VALUE_BYTES_MAX = 256 * 1024**2
 
 _BUSY_SECONDS = 5.0
+# The longest wait for one row. A query over a large file finds one much sooner, but a view that a
+# hostile file has in place of a table may never end.
+_ROW_SECONDS = 60.0
+# How many instructions SQLite runs between two looks at the clock, which takes about a millisecond.
+_INSTRUCTIONS = 100_000
 
 
 class Tables:
@@ -28,12 +34,18 @@ class Tables:
     def __init__(self, connection: Any, label: str) -> None:
         self._connection = connection
         self._label = label
+        self._row_until = time.monotonic() + _ROW_SECONDS
+        connection.set_progress_handler(self._is_late, _INSTRUCTIONS)
 
     def columns(self) -> dict[str, frozenset[str]]:
         """The columns of each table by its name."""
+        # Subtle: what sqlite_master says of its rows is not what SQLite makes of their SQL, so a
+        # view there may be called a table. Generated columns are not listed.
         sql = (
-            "SELECT m.name, group_concat(c.name, char(0)) FROM sqlite_master m "
-            "JOIN pragma_table_info(m.name) c WHERE m.type = 'table' GROUP BY m.name"
+            "SELECT t.name, group_concat(c.name, char(0)) FROM pragma_table_list t "
+            "JOIN pragma_table_info(t.name) c "
+            "WHERE t.schema = 'main' AND t.type IN ('table', 'shadow') "
+            "AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' GROUP BY t.name"
         )
         return {name: frozenset(columns.split("\0")) for name, columns in self.rows(sql)}
 
@@ -43,11 +55,18 @@ class Tables:
         A parameter with lone surrogates matches no row, since it cannot be passed to SQLite.
         """
         try:
-            yield from self._connection.execute(sql, parameters)
+            self._row_until = time.monotonic() + _ROW_SECONDS
+            for row in self._connection.execute(sql, parameters):
+                yield row
+                self._row_until = time.monotonic() + _ROW_SECONDS
         except UnicodeEncodeError:
             return
-        except (driver.Error, UnicodeDecodeError) as error:
+        except (drivers.plain.Error, UnicodeDecodeError) as error:
             raise ImportFileError(f"{self._label} cannot be read: {error}.") from error
+
+    def _is_late(self) -> bool:
+        """Whether SQLite is to give up."""
+        return time.monotonic() > self._row_until
 
 
 def table_columns(file: LogFile, head: bytes) -> dict[str, frozenset[str]]:
@@ -72,26 +91,19 @@ def open_tables(file: LogFile) -> Iterator[Tables]:
     """Opens the file's tables. Raises ImportFileError if it is not a SQLite file or is locked."""
     with file.on_disk() as path:
         try:
-            connection = driver.connect(
+            connection = drivers.plain.connect(
                 f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=_BUSY_SECONDS,
                 check_same_thread=False,
             )  # fmt: skip
-        except driver.Error as error:
+        except drivers.plain.Error as error:
             raise ImportFileError(f"{file.label} cannot be opened: {error}.") from error
         try:
-            _restrain(connection)
+            connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+            connection.execute("PRAGMA query_only = ON")
+            drivers.restrain(drivers.plain, connection, length_bytes_max=VALUE_BYTES_MAX)
+            connection.execute("PRAGMA trusted_schema = OFF")  # nothing is written to FTS5 here
             yield Tables(connection, file.label)
-        except driver.Error as error:
+        except drivers.plain.Error as error:
             raise ImportFileError(f"{file.label} cannot be read: {error}.") from error
         finally:
             connection.close()
-
-
-def _restrain(connection: Any) -> None:
-    """Disables functions that a hostile schema could call, and limits the size of values."""
-    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    connection.execute("PRAGMA query_only = ON")
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA cell_size_check = ON")
-    if hasattr(connection, "setlimit"):
-        connection.setlimit(driver.SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)
