@@ -86,7 +86,7 @@ demo: $(VENV)/.base  ## See it work: first without a model, then with two small 
 	@grep '^http' $(DEMO)/page.log || { cat $(DEMO)/page.log; exit 1; }
 
 test: setup  ## Run the tests (ten to twelve minutes on two cores, after the set-up)
-	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest -m "not slow" -n auto
+	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest -m "not slow" -n auto --dist worksteal
 
 test-slow: setup  ## Run the long suites too, 200 kills among them
 	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest

@@ -13,11 +13,15 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.helpers.new_files import migrate_from_template
 from treemem import Memory
 from treemem.store.database import Database
 from treemem.types import TreeShape
 
 START_MS = 1_764_000_000_000
+
+# The folders whose tests run the steps of the schema for every new file.
+REAL_STEPS = frozenset({"store", "regressions", "recovery", "faults"})
 
 # A busy machine must not fail a property.
 settings.register_profile("unhurried", deadline=None)
@@ -41,6 +45,12 @@ class FakeClock:
 def _own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREEMEM_DB", str(tmp_path / "default.sqlite3"))
     monkeypatch.setenv("TREEMEM_MODELS", str(tmp_path / "models"))
+
+
+@pytest.fixture(autouse=True)
+def _quick_new_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if REAL_STEPS.isdisjoint(request.path.parts):
+        monkeypatch.setattr(Database, "_migrate", migrate_from_template)
 
 
 @pytest.fixture

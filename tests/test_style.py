@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,9 +30,14 @@ def relative(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 @pytest.mark.parametrize("path", MODULES, ids=relative)
 def test_functions_fit_on_one_screen(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             lines = node.end_lineno - node.lineno + 1
@@ -41,7 +47,7 @@ def test_functions_fit_on_one_screen(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=relative)
 def test_modules_have_a_docstring_and_a_limited_length(path: Path) -> None:
     text = path.read_text()
-    assert not text or ast.get_docstring(ast.parse(text)), f"{path} has no docstring"
+    assert not text or ast.get_docstring(parsed(path)), f"{path} has no docstring"
     assert text.count("\n") <= MODULE_LINES_MAX, f"{path} is too long"
 
 
@@ -53,13 +59,13 @@ def test_folders_have_a_limited_number_of_modules(folder: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=relative)
 def test_no_function_has_the_name_of_its_module(path: Path) -> None:
-    names = {node.name for node in ast.parse(path.read_text()).body if hasattr(node, "name")}
+    names = {node.name for node in parsed(path).body if hasattr(node, "name")}
     assert path.stem not in names - {"main"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=relative)
 def test_constants_are_explained_by_comments_above_them(path: Path) -> None:
-    for first, second in pairwise(ast.parse(path.read_text()).body):
+    for first, second in pairwise(parsed(path).body):
         is_text = isinstance(second, ast.Expr) and isinstance(second.value, ast.Constant)
         assert not (isinstance(first, ast.Assign | ast.AnnAssign) and is_text), second.lineno
 
@@ -67,7 +73,7 @@ def test_constants_are_explained_by_comments_above_them(path: Path) -> None:
 def expressions_of(path: Path) -> list[ast.Call]:
     """The calls of re.compile in a module that are run when it is imported."""
     inside = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    nodes: list[ast.AST] = [ast.parse(path.read_text())]
+    nodes: list[ast.AST] = [parsed(path)]
     calls = []
     for node in nodes:
         nodes += [child for child in ast.iter_child_nodes(node) if not isinstance(child, inside)]
@@ -86,7 +92,7 @@ def _test_of(path: Path) -> Path | None:
     """The file that tests a module: the one that its docstring names, else the one of its name in
     the same folder below tests/. A format of several modules is tested as a whole. None for an
     __init__, which contains a registry at most."""
-    named = _TESTED_IN.search((ast.get_docstring(ast.parse(path.read_text())) or "").strip())
+    named = _TESTED_IN.search((ast.get_docstring(parsed(path)) or "").strip())
     if named:
         return ROOT / named[1]
     if path.stem == "__init__":

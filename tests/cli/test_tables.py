@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -17,7 +19,7 @@ from treemem import Memory, Message
 if os.name != "posix":
     pytest.skip("terminals are POSIX's", allow_module_level=True)
 
-from tests.helpers.terminal import on_terminal
+from tests.helpers.terminal import in_terminal, on_terminal
 
 WIDTHS = (60, 80, 100, 200)
 UUID = "claude-code/6be46ff6-277c-47f9-95ac-9168ef494450"
@@ -31,9 +33,10 @@ LISTS = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def shelves() -> None:
-    with Memory.open() as memory:
+@pytest.fixture(scope="module")
+def stored_shelves(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("shelves") / "memory.sqlite3"
+    with Memory.open(path) as memory:
         for source in (UUID, LONG_ID, "chat/1"):
             memory.append(source, [Message("user", LONG_TITLE), Message("assistant", "Done.")])
         memory.append(
@@ -43,6 +46,12 @@ def shelves() -> None:
         memory.append("chat/4", [Message("user", "From now on, always count the boxes twice.")])
         themes.store(memory)
         memory.work(max_calls=0)
+    return path
+
+
+@pytest.fixture
+def shelves(stored_shelves: Path) -> None:
+    shutil.copy(stored_shelves, os.environ["TREEMEM_DB"])
 
 
 def test_the_examples_in_docstrings_are_true() -> None:
@@ -54,7 +63,7 @@ def test_the_examples_in_docstrings_are_true() -> None:
 @pytest.mark.parametrize("command", LISTS, ids=" ".join)
 def test_a_row_is_a_line_on_a_terminal(command: tuple[str, ...], width: int) -> None:
     rows = run(*command, "--plain").stdout.splitlines()
-    lines = on_terminal(width, *command, NO_COLOR="1").splitlines()
+    lines = in_terminal(width, *command, NO_COLOR="1").splitlines()
     head, *shown = lines
     assert rows
     assert len(shown) == len(rows)
@@ -65,13 +74,13 @@ def test_a_row_is_a_line_on_a_terminal(command: tuple[str, ...], width: int) -> 
 @pytest.mark.usefixtures("shelves")
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_width_cuts_an_id(width: int) -> None:
-    listed = on_terminal(width, "source", "list", NO_COLOR="1").splitlines()[1:]
+    listed = in_terminal(width, "source", "list", NO_COLOR="1").splitlines()[1:]
     words = [line.split()[-1] for line in listed]
     # What is shown of an id is enough to name the source.
     named = {run_json("source", "show", word)["source"]["source"]["id"] for word in words}
     assert {UUID, LONG_ID, "chat/1", "chat/2"} <= named
     assert UUID not in words
-    topics = on_terminal(width, "topic", "list", NO_COLOR="1").split()
+    topics = in_terminal(width, "topic", "list", NO_COLOR="1").split()
     assert {topic["id"] for topic in run_json("topic", "list")} <= set(topics)
 
 
@@ -79,7 +88,7 @@ def test_no_width_cuts_an_id(width: int) -> None:
 def test_a_name_gets_the_room_of_a_wider_terminal() -> None:
     room = [
         max(len(line.partition("  ")[0]) for line in
-            on_terminal(width, "source", "list", NO_COLOR="1").splitlines())
+            in_terminal(width, "source", "list", NO_COLOR="1").splitlines())
         for width in (80, 100, 200)
     ]  # fmt: skip
     assert room[2] > room[1] >= room[0] >= 36
@@ -142,7 +151,7 @@ def test_plain_and_json_exclude_each_other() -> None:
 def test_no_escape_sequence_is_written_where_none_is_wanted(
     command: tuple[str, ...], variable: dict[str, str]
 ) -> None:
-    assert "\x1b" not in on_terminal(80, *command, notes=True, **variable)
+    assert "\x1b" not in in_terminal(80, *command, notes=True, **variable)
 
 
 @pytest.mark.usefixtures("shelves")
