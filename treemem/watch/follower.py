@@ -99,7 +99,7 @@ class WatchEvent:
 
     kind: "watching", "read", "error", "note", "worked" or "stopped". text: for people.
     path: the file. report: of the file that was read. work: of the model work. seconds: how long
-    the reading or the work took.
+    the reading or the work took. is_first: it is among the many files of a first look.
     """
 
     kind: str
@@ -108,6 +108,7 @@ class WatchEvent:
     report: FileReport | None = None
     work: WorkReport | None = None
     seconds: float = 0.0
+    is_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +322,8 @@ class Follower:
     def _report(self, path: Path, report: FileReport, seconds: float) -> None:
         """Reports new messages, and an error or damage unless it is the one last reported."""
         if report.added:
-            self._on_event(WatchEvent("read", "", path, report, seconds=seconds))
+            first = self._is_first_pass
+            self._on_event(WatchEvent("read", "", path, report, seconds=seconds, is_first=first))
         if report.needs is not None and report.found:
             self._passed_over[path] = report
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,9 +29,12 @@ from treemem_cli.parameters import (
 from treemem_cli.start import INTERRUPTED
 
 if TYPE_CHECKING:
+    from treemem import FileReport
     from treemem.watch.follower import Follower, Target, WatchEvent
 
 UNKNOWN_SHOWN = 10
+# Seconds between two lines about the many files of a first look.
+SUM_SECONDS = 10.0
 
 
 @click.command("watch")
@@ -62,7 +66,8 @@ def watch_command(
 
     PATH is a file, or a folder with all its files; the default is every log that treemem discover
     lists. Existing content is stored first. No model is called without --work. Prints a line for
-    every file with new messages; with --json, a JSON object.
+    every file with new messages, and for 100 files or more at the start one every ten seconds;
+    with --json, a JSON object for each.
 
     \b
     Example:
@@ -126,11 +131,21 @@ class _EventPrinter:
         self._named = named
         self._as_json = as_json
         self._unknown_count = 0
+        self._first_files: list[FileReport] = []  # not printed yet
+        self._summed_at = time.monotonic()
 
     def show(self, event: WatchEvent) -> None:
         if self._as_json:
             click.echo(json.dumps(json_value(_line(event))))
-        elif event.kind == "watching":
+            return
+        if event.is_first and event.report is not None:
+            self._first_files.append(event.report)
+        is_within = event.is_first or event.kind == "error"
+        if not is_within or time.monotonic() - self._summed_at >= SUM_SECONDS:
+            self._print_sum()
+        if event.is_first:
+            return
+        if event.kind == "watching":
             self._show_targets(event.text)
         elif event.kind == "read":
             self._show_read(event)
@@ -142,6 +157,15 @@ class _EventPrinter:
             self._show_unknown(event.text)
         else:
             note(f"{_now()}  {event.text}")
+
+    def _print_sum(self) -> None:
+        """Prints a line about the files of the first look that have been read since the last."""
+        from treemem.reports import count_of
+
+        reports, self._first_files = self._first_files, []
+        self._summed_at = time.monotonic()
+        if reports:
+            click.echo(f"{_now()}  {count_of(len(reports), 'file')}: {_outcome(reports)}")
 
     def _show_unknown(self, text: str) -> None:
         """Limits the lines about files that are not logs, such as a folder of pictures."""
@@ -169,18 +193,26 @@ class _EventPrinter:
             note(problem)
 
     def _show_read(self, event: WatchEvent) -> None:
-        from treemem.reports import count_of
         from treemem_cli.render import clip
 
         assert event.report is not None
         report = event.report
-        redacted = sum(report.redacted.values())
-        secrets = f", {count_of(redacted, 'secret')} redacted" if redacted else ""
-        damage = f", {count_of(report.damaged, 'damaged record')}" if report.damaged else ""
         click.echo(
             f"{_now()}  {report.format}  {clip(Path(report.path).name, 60)}: "
-            f"{count_of(report.added, 'message')} added{secrets}{damage} ({event.seconds:.1f} s)"
+            f"{_outcome([report])} ({event.seconds:.1f} s)"
         )
+
+
+def _outcome(reports: list[FileReport]) -> str:
+    """What was added of some files, redacted, and found to be damaged."""
+    from treemem.reports import count_of
+
+    added = sum(report.added for report in reports)
+    redacted = sum(sum(report.redacted.values()) for report in reports)
+    damaged = sum(report.damaged for report in reports)
+    secrets = f", {count_of(redacted, 'secret')} redacted" if redacted else ""
+    damage = f", {count_of(damaged, 'damaged record')}" if damaged else ""
+    return f"{count_of(added, 'message')} added{secrets}{damage}"
 
 
 def _line(event: WatchEvent) -> WatchLine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -13,9 +14,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.helpers.command_line import run
 from tests.helpers.logs import ClaudeSession, prose
 from tests.helpers.watchers import WAIT_SECONDS, append, line, stored_texts, until
 from treemem import Memory
+from treemem.watch import follower
+from treemem_cli.logs import watch
 from treemem_cli.logs.watch import UNKNOWN_SHOWN
 from treemem_cli.main import cli
 
@@ -175,3 +179,28 @@ def test_damage_is_reported_and_lines_about_other_files_are_limited(logs: Path) 
     assert result.stderr.count("a.jsonl:2: damaged record (") == 1
     assert result.stderr.count(".png is in an unknown format") == UNKNOWN_SHOWN
     assert result.stderr.count("are not listed") == 1
+
+
+def test_the_many_files_of_a_first_look_are_summed_up(
+    logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        append(logs / f"{number}.jsonl", line(f"question {number}"))
+    monkeypatch.setattr(follower, "FILES_ANNOUNCED", 5)
+    (summed,) = run("watch", str(logs), "--once").stdout.splitlines()
+    assert re.fullmatch(r"\d\d:\d\d:\d\d  5 files: 5 messages added", summed)
+    append(logs / "0.jsonl", line("more"))
+    monkeypatch.setattr(follower, "FILES_ANNOUNCED", 100)
+    (single,) = run("watch", str(logs), "--once").stdout.splitlines()
+    assert "  0.jsonl: 1 message added (" in single
+
+
+def test_a_long_first_look_says_now_and_then_how_far_it_is(
+    logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        append(logs / f"{number}.jsonl", line(f"question {number}"))
+    monkeypatch.setattr(follower, "FILES_ANNOUNCED", 5)
+    monkeypatch.setattr(watch, "SUM_SECONDS", 0.0)
+    lines = run("watch", str(logs), "--once").stdout.splitlines()
+    assert [text.split("  ")[1] for text in lines] == ["1 file: 1 message added"] * 5
