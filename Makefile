@@ -97,8 +97,9 @@ test-kills: setup  ## Kill a process at 200 steps of ingest and work, and of a l
 test-kill-sample: setup  ## Kill a process at some thirty steps, within about a minute
 	$(BIN)/python -m pytest tests/faults -m kill_sample -n 2
 
-test-damages: setup  ## Recover memories from many random damages (DAMAGES=200)
+test-damages: setup  ## Recover memories from many damages, and kill many upgrades (DAMAGES=200)
 	TREEMEM_DAMAGES=$(DAMAGES) $(BIN)/python -m pytest tests/recovery/test_recovering.py -k every_message -n 2
+	TREEMEM_UPGRADE_KILLS=$(DAMAGES) $(BIN)/python -m pytest tests/store/file/test_upgrading.py -k killed -n 2
 
 # A virtual environment that has nothing but the wheel, used from a folder that is not the checkout.
 test-wheel: $(VENV)/.base  ## Build the wheel, install it into a bare environment, and use it there

@@ -37,6 +37,7 @@ from treemem.store.file import (
     rescue,
     sidecars,
     sqlite_errors,
+    upgrading,
 )
 from treemem.store.file.drivers import WAL_SAFE_SINCE
 from treemem.store.file.guard import FileGuard, Loss, identity_of
@@ -155,6 +156,7 @@ class Database:
                 self._connection.close()
                 raise
             self._put_marker(wal=self._wal)
+            upgrading.remove_old_copies(self._real)
 
     def _connect(self, name: str) -> None:
         self._connection = driver.connect(
@@ -184,9 +186,7 @@ class Database:
 
     def _migrate(self) -> None:
         with self.transaction():
-            # Another process may have migrated while this one waited for the lock.
-            if self.value("PRAGMA user_version") < migrations.SCHEMA_VERSION:
-                migrations.apply(self._connection, driver.complete_statement, SQLITE_VERSION)
+            self.notices += upgrading.upgrade(self._connection, self._real, driver)
 
     def _check_version(self, version: int) -> None:
         if version > migrations.SCHEMA_VERSION:
@@ -415,6 +415,7 @@ class Database:
             finally:
                 execute("PRAGMA temp_store = MEMORY")
             if self._guard is not None:
+                upgrading.remove_copies(self._real)
                 self._guard.settle()
                 self._require_present()
 

@@ -17,6 +17,8 @@ LAST_SEARCH = "-last-search"
 SUFFIXES = ("", WAL, SHM, JOURNAL, "-open", "-open.new", LAST_SEARCH)
 # Follows the name of a memory file in the names of files that save its content.
 RESCUED = ".rescued-"
+# The same, of copies of an earlier version; the number of its schema follows.
+BEFORE = ".schema-"
 
 
 def real_path(memory: Path) -> Path:
@@ -32,17 +34,19 @@ def beside(memory: Path) -> list[Path]:
 
 
 def is_own(memory: Path, path: Path) -> bool:
-    """Whether a path leads to one of these files, or to a rescued one, by whatever name or link."""
+    """Whether a path leads to one of these files, or to a rescued or kept one, by whatever name or
+    link."""
     try:
         status = path.stat()
     except OSError:
         return False
     if any(_is(own, status.st_dev, status.st_ino) for own in beside(memory)):
         return True
-    if RESCUED not in path.name:
+    if RESCUED not in path.name and BEFORE not in path.name:
         return False
     real = real_path(memory)
-    return real_path(path).parent == real.parent and path.name.startswith(real.name + RESCUED)
+    begins = path.name.startswith((real.name + RESCUED, real.name + BEFORE))
+    return begins and real_path(path).parent == real.parent
 
 
 def _is(own: Path, device: int, inode: int) -> bool:
