@@ -47,8 +47,8 @@ FACTS = {
     "statements": """SELECT n.id, st.kind, st.text, st.speaker, st.importance, st.settles, st.origin
         FROM stated st JOIN summary su ON su.seq = st.summary_seq
         JOIN node n ON n.seq = su.node_seq WHERE n.level = 0""",
-    "entries": """SELECT e.id, e.kind, e.state, round(e.salience, 6), e.mentions, e.leaves,
-        e.first_ms, e.last_ms, b.id, st.text FROM entry e
+    "entries": """SELECT e.id, e.kind, e.state, e.weight, e.mentions, e.leaves,
+        e.since_ms, e.last_ms, b.id, st.text FROM entry e
         LEFT JOIN entry b ON b.seq = e.by_seq LEFT JOIN stated st ON st.seq = e.statement_seq""",
     "topics": """SELECT tl.topic_seq, group_concat(n.id) FROM
         (SELECT * FROM topic_leaf ORDER BY node_seq) tl JOIN node n ON n.seq = tl.node_seq

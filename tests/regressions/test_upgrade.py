@@ -16,6 +16,18 @@ from treemem.store.schema import matching, spine
 
 PLANTED = "Never open the east gate."
 TYPED = "Always count the goats twice."
+# What step 23 changed.
+TO_SCHEMA_22 = """
+ALTER TABLE entry ADD COLUMN first_ms INTEGER;
+ALTER TABLE entry ADD COLUMN salience REAL NOT NULL DEFAULT 0;
+UPDATE entry SET first_ms = coalesce(since_ms, last_ms), salience = weight / 1000.0;
+DROP INDEX entry_salient;
+ALTER TABLE entry DROP COLUMN since_ms;
+ALTER TABLE entry DROP COLUMN weight;
+CREATE INDEX entry_salient ON entry (kind, state, salience DESC) WHERE statement_seq IS NOT NULL;
+DELETE FROM _sqlite_migrations WHERE name = 'm023_narrow';
+PRAGMA user_version = 22;
+"""
 # What step 22 changed.
 TO_SCHEMA_21 = """
 ALTER TABLE statement ADD COLUMN words TEXT NOT NULL DEFAULT '';
@@ -29,7 +41,7 @@ DELETE FROM _sqlite_migrations WHERE name = 'm022_stretches';
 PRAGMA user_version = 21;
 """
 # What steps 15 to 19 changed; the rows of entry_subject are those of the lists.
-TO_SCHEMA_14 = f"""{TO_SCHEMA_21}
+TO_SCHEMA_14 = f"""{TO_SCHEMA_22}{TO_SCHEMA_21}
 ALTER TABLE statement ADD COLUMN search_text TEXT;
 {spine._full_text("statement", spine._WORDS)}
 DROP TRIGGER statement_fts_insert;
@@ -257,7 +269,7 @@ def test_what_schema_8_merged_stays_merged_and_goes_where_its_topic_goes(tmp_pat
 
 LEDGER = (
     "SELECT * FROM subject_list ORDER BY home, stem",
-    "SELECT id, statement_seq, subjects, state, dirty FROM entry ORDER BY seq",
+    "SELECT id, statement_seq, subjects, state, dirty, since_ms, weight FROM entry ORDER BY seq",
     "SELECT * FROM entry_link ORDER BY entry_seq, kind, later_seq",
     "SELECT seq, text, entry_seq FROM stated ORDER BY seq",
 )

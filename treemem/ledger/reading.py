@@ -37,8 +37,8 @@ HOLDING: tuple[EntryState, ...] = ("holds",)
 
 _COLUMNS = """
 e.seq, e.id, e.kind, st.text, st.speaker, coalesce(st.origin, 'pasted'), e.state,
-coalesce(so.project, parent.project), e.first_ms, e.last_ms, e.mentions, e.leaves, e.by_seq,
-e.salience, so.id, n.id, e.last_source, e.last_position, st.importance
+coalesce(so.project, parent.project), coalesce(e.since_ms, e.last_ms), e.last_ms, e.mentions,
+e.leaves, e.by_seq, e.weight / 1000.0, so.id, n.id, e.last_source, e.last_position, st.importance
 """
 _JOINS = """
 FROM entry e JOIN stated st ON st.seq = e.statement_seq
@@ -80,7 +80,7 @@ e.seq IN (SELECT st2.entry_seq FROM ({leaves}) l
   AND (:speakers IS NULL OR st2.speaker IN (SELECT value FROM json_each(:speakers))))
 """
 _ORDER: dict[EntryOrder, str] = {
-    "salience": "e.salience DESC, e.seq",
+    "salience": "e.weight DESC, e.seq",
     "time": "e.last_ms, e.last_source, e.last_position, e.seq",
     "latest": "e.last_ms DESC, e.last_source DESC, e.last_position DESC, e.seq DESC",
 }
@@ -219,7 +219,7 @@ def _rank_query(
     """The query of _ranks, and its parameters but the limit. by_index: uses the index of kinds."""
     where, parameters = _conditions(scope, wanted, by_kind="" if by_index else "+")
     sql = f"""
-    SELECT e.seq, e.kind, e.salience, e.last_ms, e.last_source, e.last_position FROM entry e
+    SELECT e.seq, e.kind, e.weight / 1000.0, e.last_ms, e.last_source, e.last_position FROM entry e
     WHERE {where} AND e.statement_seq IS NOT NULL ORDER BY {_ORDER[order]} LIMIT :limit
     """  # noqa: S608
     return sql, parameters
@@ -238,7 +238,7 @@ def statement_seqs(database: Database, scope: Scope, wanted: Filter, limit: int)
     sql = f"""
     SELECT e.seq, e.kind, e.statement_seq FROM entry e
     WHERE {where} AND e.statement_seq IS NOT NULL
-    ORDER BY e.salience DESC, e.seq LIMIT :limit
+    ORDER BY e.weight DESC, e.seq LIMIT :limit
     """  # noqa: S608
     rows = database.rows(sql, parameters | {"limit": limit})
     said = _said(database, scope, wanted, {seq: kind for seq, kind, _ in rows})
@@ -251,7 +251,7 @@ def gist_seqs(database: Database, scope: Scope, limit: int) -> list[int]:
     where, parameters = _conditions(scope, Filter(kinds))
     sql = f"""
     SELECT e.seq, e.kind, e.statement_seq FROM entry e JOIN statement st ON st.seq = e.statement_seq
-    WHERE {where} AND st.kind = 'gist' ORDER BY e.salience DESC, e.seq LIMIT :limit
+    WHERE {where} AND st.kind = 'gist' ORDER BY e.weight DESC, e.seq LIMIT :limit
     """  # noqa: S608
     rows = database.rows(sql, parameters | {"limit": limit})
     said = _said(database, scope, Filter(kinds), {seq: kind for seq, kind, _ in rows})
@@ -319,7 +319,7 @@ def _conditions(scope: Scope, wanted: Filter, by_kind: str = "") -> tuple[str, d
         conditions.append("e.last_ms >= :since")
         parameters["since"] = wanted.since_ms
     if wanted.until_ms is not None:
-        conditions.append("e.first_ms <= :until")
+        conditions.append("coalesce(e.since_ms, e.last_ms) <= :until")
         parameters["until"] = wanted.until_ms
     leaves, of_scope = _leaves(scope, wanted)
     if leaves is not None:

@@ -112,7 +112,7 @@ class Mention(NamedTuple):
 
 
 class EntryRow(NamedTuple):
-    """The derived columns of an entry, see the schema."""
+    """What is derived of an entry, see the schema. salience: has three digits at most."""
 
     kind: EntryKind
     statement_seq: int
@@ -177,11 +177,15 @@ def home_of(database: Database, project: str) -> int:
 # -- entries ---------------------------------------------------------------------------
 
 _UPDATE = """
-UPDATE entry SET kind = ?, statement_seq = ?, first_ms = ?, last_ms = ?, last_source = ?,
-  last_position = ?, mentions = ?, leaves = ?, for_good = ?, salience = ?, dirty = ?,
-  state = 'holds', by_seq = NULL WHERE seq = ?
+UPDATE entry SET kind = ?1, statement_seq = ?2, since_ms = nullif(?3, ?4), last_ms = ?4,
+  last_source = ?5, last_position = ?6, mentions = ?7, leaves = ?8, for_good = ?9,
+  weight = CAST(round(1000 * ?10) AS INTEGER), dirty = ?11, state = 'holds', by_seq = NULL
+WHERE seq = ?12
 """
-_STATE = "UPDATE entry SET state = ?, by_seq = ?, salience = ?, dirty = 0 WHERE seq = ?"
+_STATE = """
+UPDATE entry SET state = ?, by_seq = ?, weight = CAST(round(1000 * ?) AS INTEGER), dirty = 0
+WHERE seq = ?
+"""
 _RETURNS = """
 SELECT entry_seq, count(*) FROM entry_link
 WHERE kind = 'returns' AND entry_seq IN (SELECT value FROM json_each(?)) GROUP BY entry_seq

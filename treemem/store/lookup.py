@@ -36,7 +36,7 @@ _IDS: dict[IdKind, str] = {
     "WHERE t.seq = topic_seq) FROM topic_alias {} ORDER BY id",
     "node": "SELECT id, iif(level = 0, 'leaf', 'level ' || level) FROM node {} ORDER BY level DESC",
     "message": "SELECT id, role FROM message {}",
-    "entry": "SELECT id, kind FROM entry {} ORDER BY salience DESC",
+    "entry": "SELECT id, kind FROM entry {} ORDER BY weight DESC",
     "job": "SELECT CAST(seq AS TEXT) AS id, kind || ', ' || state FROM job {} ORDER BY seq",
 }
 _BEGINS = {"job": "WHERE state <> 'done' AND CAST(seq AS TEXT) BETWEEN ?1 AND ?2"}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 22
+SCHEMA_VERSION = 23
 # Steps of SQL alone, independent of the others.
 _LIVE_STEPS = (
     ("m009_merges_and_titles", additions.MERGES + additions.TITLES),
@@ -94,7 +94,7 @@ def apply(
 
 
 def _add_lists(steps: Migrations, run: Callable[..., None]) -> None:
-    """Adds the steps that bring what entries are about into lists, and the one after them."""
+    """Adds the steps that bring what entries are about into lists, and those after them."""
     from treemem.store import entries  # as above
 
     @steps()
@@ -110,6 +110,10 @@ def _add_lists(steps: Migrations, run: Callable[..., None]) -> None:
     @steps()
     def m022_stretches(database: Database) -> None:
         run(database, additions.STRETCHES)
+
+    @steps()
+    def m023_narrow(database: Database) -> None:
+        run(database, additions.NARROW)
 
 
 def _run(is_complete: Callable[[str], bool], database: Database, *scripts: str) -> None:

@@ -19,6 +19,7 @@ ec5680989d77fd7a067f6483df18a8c6 index entry_by
 002caa732b73b96381749415f9a03856 index entry_latest
 405e2e3a38f2011bbe673fd359cfb8b5 index entry_latest
 e7cdcf10589ad5176147f0c9fcf0e2e5 index entry_link_later
+18e0cf3a28c2408a1d7b19e3226730a4 index entry_salient
 54d51db0f5945296c082b00ffe4e3b9f index entry_salient
 d50973ddc2db284fd5fcdfc03b9ba3b0 index entry_salient
 a294a21e01d31db7f24f1b561f8e78fe index entry_statement
@@ -70,6 +71,7 @@ e9042c5819702945074af6286f641ad9 table awaited_title
 1c9dd8f7a1575438302d430cd36d95e4 table citation
 25ae16c2d237a27737edf9c94e53cf41 table compaction
 f66b4d0badc310cdcf1be6c46d3ce7fe table embedder
+2a6583db390bdbe7b64e21cef205f3a6 table entry
 61649f518da32ab80ff3bc413e3e2135 table entry
 81258651ef357135af7407a283a8274b table entry
 f0f899fd6a7bfa9a577b6e9e69581a96 table entry
