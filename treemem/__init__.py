@@ -16,6 +16,7 @@ from treemem.errors import (
     ConstraintError,
     DatabaseCorruptError,
     DatabaseError,
+    DatabaseKeyError,
     DatabaseLockedError,
     DatabaseReadOnlyError,
     DatabaseReplacedError,
@@ -145,6 +146,8 @@ if TYPE_CHECKING:
     )
     from treemem.several.searching import search_several
     from treemem.several.values import FileAnswer, SeveralResult
+    from treemem.store.access.encryption import decrypt_file, encrypt_file
+    from treemem.store.access.keys import configured_key, is_encrypted
     from treemem.store.lookup import IdKind
     from treemem.store.usage import UsageKey, UsageRow
     from treemem.summarize.base import Client, GroupContent, LeafContent, Summarizer
@@ -187,6 +190,7 @@ __all__ = [  # noqa: RUF022
     "Conversation",
     "DatabaseCorruptError",
     "DatabaseError",
+    "DatabaseKeyError",
     "DatabaseLockedError",
     "DatabaseReadOnlyError",
     "DatabaseReplacedError",
@@ -336,8 +340,12 @@ __all__ = [  # noqa: RUF022
     "check_backups",
     "clean_verbatim",
     "compact_log",
+    "configured_key",
+    "decrypt_file",
     "default_database_path",
+    "encrypt_file",
     "find_files",
+    "is_encrypted",
     "list_backups",
     "matching_words",
     "model_names",
@@ -468,7 +476,11 @@ if not TYPE_CHECKING:
         "restore": "backups.api",
         "clean_verbatim": "text.speech",
         "compact_log": "sessions.logs.compacting",
+        "configured_key": "store.access.keys",
+        "decrypt_file": "store.access.encryption",
+        "encrypt_file": "store.access.encryption",
         "find_files": "ingest.walk",
+        "is_encrypted": "store.access.keys",
         "newest_first": "ingest.order",
         "matching_words": "text.bm25",
         "recover": "recovery.recovering",

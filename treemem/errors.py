@@ -116,6 +116,10 @@ class DatabaseVersionError(DatabaseError):
     """The file was written by a newer treemem, or is not a treemem database."""
 
 
+class DatabaseKeyError(DatabaseError):
+    """The file is encrypted and its key is missing or wrong, or the environment gives no key."""
+
+
 class DatabaseReplacedError(DatabaseError):
     """The file at the path is no longer the one that is open, or was overwritten. The message says
     where the content of the open file is. Open the memory again."""

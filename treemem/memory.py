@@ -26,6 +26,7 @@ from treemem.models.rerankers import KeptReranker
 from treemem.queue_api import QueueMethods
 from treemem.rule_api import RuleMethods
 from treemem.store import lookup, settings
+from treemem.store.access.keys import Key
 from treemem.store.database import Database
 from treemem.store.lookup import IdKind
 from treemem.times import Clock, now_ms
@@ -106,19 +107,22 @@ class Memory(
         shape: TreeShape = TreeShape(),
         must_exist: bool = False,
         agent: str | None = None,
+        key: str | None = None,
     ) -> Memory:
         """Opens a memory file, creating it if it is missing and migrating its schema.
 
         path: None means TREEMEM_DB, or a file in the user's data folder; ":memory:" a memory that
         is lost at its end. shape: must be the one that the file was created with. must_exist: a
         missing file is an error. agent: which of several assistants that share the file this is;
-        the sessions that it begins are its own. Raises DatabaseError or a subclass if the file
-        cannot be used.
+        the sessions that it begins are its own. key: of an encrypted file, see encrypt_file; None
+        takes that of the environment. Raises DatabaseError or a subclass if the file cannot be
+        used.
         """
         if path == "":
             raise UsageError("The path of the memory file is empty.")
         chosen = Path(path) if path is not None else config.default_database_path()
-        return cls(Database(chosen, must_exist=must_exist), clock, shape, agent)
+        secret = None if key is None else Key(key)
+        return cls(Database(chosen, must_exist=must_exist, key=secret), clock, shape, agent)
 
     def __enter__(self) -> Self:
         return self

@@ -15,6 +15,10 @@ from treemem.patterns import lazy_regex
 _EXTRA = lazy_regex(r"extra\s*==\s*[\"']([\w-]+)[\"']")
 
 
+# The variables that give the key of an encrypted memory file.
+KEY_VARIABLES = ("TREEMEM_KEY", "TREEMEM_KEY_FILE", "TREEMEM_KEY_COMMAND", "TREEMEM_NEW_KEY")
+
+
 def install_command(*arguments: str) -> str:
     """The command that passes arguments to "pip install" in the environment that runs. Each has
     pip, since sqlite-utils requires it.
@@ -54,8 +58,9 @@ def checkout_folder() -> Path | None:
 
 
 def child_environment() -> dict[str, str]:
-    """The environment of a process that runs a module of this package with "python -P -m"."""
-    environment = dict(os.environ)
+    """The environment of a process that runs a module of this package with "python -P -m", and
+    opens no memory file."""
+    environment = {name: os.environ[name] for name in os.environ if name not in KEY_VARIABLES}
     root = Path(__file__).resolve().parent.parent
     if root.name not in ("site-packages", "dist-packages"):
         # Unlike this process, it does not import from the working directory.

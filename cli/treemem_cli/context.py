@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -44,6 +45,7 @@ def open_memory(
     is_new = not path.exists()
     if is_new and given is None and not create:
         raise DatabaseError(f"{NOTHING_STORED} {path} does not exist.")
+    ask_for_key(path)
     memory = Memory.open(given, must_exist=not create, agent=agent)
     if is_new and (context.obj or {}).get("is_db_typed"):  # perhaps mistyped
         note(f"New memory file: {path.absolute()}")
@@ -58,6 +60,15 @@ def open_memory(
 
     context.call_on_close(print_new)
     return memory
+
+
+def ask_for_key(path: Path) -> None:
+    """Asks for the key of an encrypted memory file, if nothing gives it and there is somebody to
+    ask. It is set as TREEMEM_KEY in this process, which may open the file more than once."""
+    import treemem
+
+    if sys.stdin.isatty() and treemem.is_encrypted(path) and treemem.configured_key() is None:
+        os.environ["TREEMEM_KEY"] = click.prompt(f"Key of {path}", hide_input=True, err=True)
 
 
 def for_shell(sentence: str) -> str:

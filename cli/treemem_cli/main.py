@@ -61,6 +61,8 @@ COMMANDS = {
     "path": ("upkeep.path", "Print the path of the memory file."),
     "backup": ("upkeep.backup", "Copy the memory while it is in use, and check the copy."),
     "restore": ("upkeep.restore", "Bring a memory back from a backup."),
+    "encrypt": ("upkeep.encrypt", "Encrypt the memory file, or change its key."),
+    "decrypt": ("upkeep.encrypt", "Make the encrypted memory file a plain one."),
     "doctor": ("upkeep.doctor", "Check that the memory file is intact."),
     "recover": ("upkeep.recover", "Write a new memory of what can be read of a damaged one."),
     "help": ("upkeep.help", "Show the help of a command."),

@@ -22,8 +22,10 @@ from treemem.backups.values import BackupProgress
 from treemem.diagnostics import doctor
 from treemem.errors import BackupError, DatabaseError, DatabaseReadOnlyError
 from treemem.store import json_text, migrations, settings
-from treemem.store.database import Database, Row, driver
+from treemem.store.access import drivers
+from treemem.store.database import Database, Row
 from treemem.store.file import sqlite_errors
+from treemem.store.schema import matching
 
 # How many findings an error lists.
 _FINDINGS_SHOWN = 3
@@ -48,7 +50,7 @@ class Copy:
         self.path = path
         uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         with self._translated():
-            self._connection = driver.connect(uri, uri=True, isolation_level=None)
+            self._connection = drivers.open_copy(path, uri, uri=True, isolation_level=None)
             self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
             # Whoever has written the file does not have anything run here.
             self._connection.execute("PRAGMA trusted_schema = OFF")
@@ -58,8 +60,13 @@ class Copy:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except driver.Error as error:
+        except drivers.errors() as error:
             raise sqlite_errors.translate(error, self.path, "") from error
+
+    def refuse_strangers(self) -> None:
+        """Raises DatabaseVersionError if the schema of the file has anything of others."""
+        with self._translated():
+            matching.refuse_strangers(self._connection, self.path)
 
     def execute(self, sql: str, parameters: tuple[Any, ...] = ()) -> Any:
         """Runs a query and yields its rows."""
@@ -113,6 +120,7 @@ def content(copy: Copy) -> Content:
             f"{migrations.SCHEMA_VERSION}). Upgrade treemem to read it."
         )
     try:
+        copy.refuse_strangers()
         set_: dict[str, str] = dict(copy.rows("SELECT name, value FROM setting"))
         messages = copy.value("SELECT count(*) FROM message")
         sources = copy.value("SELECT count(*) FROM source")
@@ -154,7 +162,7 @@ def copy_memory(database: Database, target: Path, progress: BackupProgress | Non
     """Copies the memory, as it is now, into an empty file, and makes that durable. Raises
     DatabaseError, and DiskFullError in one sentence."""
     # Another connection, since the memory's own would not be free for its other threads.
-    other = Database(database.path, must_exist=True)
+    other = Database(database.path, must_exist=True, key=database.key)
     try:
         other.copy_to(target, progress)
     finally:
@@ -166,7 +174,7 @@ def mark_as_backup(target: Path, made: dict[str, Any] | None) -> None:
     """Writes into a copy of which memory it is a backup, and when it was made; None removes it, for
     a copy that becomes a memory again."""
     try:
-        connection = driver.connect(str(target), isolation_level=None)
+        connection = drivers.open_copy(target, str(target), isolation_level=None)
         try:
             connection.execute("PRAGMA journal_mode = MEMORY")
             connection.execute("PRAGMA secure_delete = ON")
@@ -177,6 +185,6 @@ def mark_as_backup(target: Path, made: dict[str, Any] | None) -> None:
                 connection.execute("INSERT INTO setting (name, value) VALUES (?, ?)", row)
         finally:
             connection.close()
-    except driver.Error as error:
+    except drivers.errors() as error:
         raise sqlite_errors.translate(error, target, "") from error
     parts.sync(target)

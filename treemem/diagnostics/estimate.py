@@ -135,7 +135,7 @@ def plan(
     """Estimates the cost of ingesting paths, as Memory.plan describes. importer: None to detect the
     format of each file. Raises UsageError for a path that does not exist."""
     with tempfile.TemporaryDirectory(prefix="treemem-plan-") as folder:
-        trial = Database(Path(folder) / "trial.sqlite3")
+        trial = Database(Path(folder) / "trial.sqlite3", key=database.key)
         try:
             # Redaction uses the key of the user's file, so that known messages are recognized.
             redaction = Redaction.of(database, redact, keep=False)

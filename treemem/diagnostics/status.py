@@ -17,7 +17,7 @@ from treemem.packages import install_command
 from treemem.queue import jobs
 from treemem.reports import count_of
 from treemem.store import settings, vectors
-from treemem.store.database import SQLITE_VERSION, Database, json_list
+from treemem.store.database import Database, json_list
 from treemem.store.file import memo
 from treemem.summarize import by_name
 from treemem.summarize.exam import ExamResult
@@ -157,7 +157,7 @@ def read_status(
     return Status(
         path=str(database.path),
         size_bytes=database.path.stat().st_size if database.path.exists() else 0,
-        sqlite_version=".".join(map(str, SQLITE_VERSION)),
+        sqlite_version=".".join(map(str, database.sqlite_version)),
         sources=sources,
         messages=everything.messages,
         abandoned=memo.kept(database, _ABANDONED, lambda: _abandoned(database)),

@@ -29,7 +29,7 @@ from treemem.store import (
     settings,
     sources,
 )
-from treemem.store.database import SQLITE_VERSION, Database
+from treemem.store.database import Database
 from treemem.store.live import pins, program_state, sessions, turns
 from treemem.store.schema import spine
 from treemem.text.tokens import count_tokens
@@ -267,7 +267,7 @@ def _clean_texts(database: Database, cleaner: TextCleaner, *, write: bool) -> in
 
 
 def _empty_free_pages(database: Database) -> None:
-    if SQLITE_VERSION < spine.SECURE_DELETE_SINCE:
+    if database.sqlite_version < spine.SECURE_DELETE_SINCE:
         with database.transaction():
             messages.rebuild_index(database)
     database.compact()

@@ -29,6 +29,7 @@ from treemem.recovery.records import Records
 from treemem.recovery.report import LostPlaces, RecoveryReport
 from treemem.recovery.verifying import Verified, Verifier
 from treemem.store import settings
+from treemem.store.access import keys
 from treemem.store.database import Database
 from treemem.store.file import modes
 from treemem.store.file.sidecars import SUFFIXES
@@ -64,6 +65,11 @@ def recover(
     for path in (target, apart):
         if path.exists() or path.is_symlink():
             raise UsageError(f"{path} exists already. Choose another name for the new memory.")
+    if keys.is_encrypted(source):
+        raise DatabaseError(
+            f"{source} is encrypted, or no memory file. Its pages cannot be read. "
+            "Bring a backup back."
+        )
     try:
         pages = DamagedPages(source)
     except OSError as error:

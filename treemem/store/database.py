@@ -8,7 +8,6 @@ transaction is acknowledged. Knows no tables.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import sys
 import threading
@@ -23,14 +22,17 @@ from treemem.errors import (
     OTHER_FILE,
     ConstraintError,
     DatabaseError,
+    DatabaseKeyError,
     DatabaseReplacedError,
     DatabaseVersionError,
     UsageError,
 )
 from treemem.packages import install_command, upgrade_hint
 from treemem.store import migrations
+from treemem.store.access import drivers, keys
+from treemem.store.access.drivers import WAL_SAFE_SINCE
+from treemem.store.access.keys import Key
 from treemem.store.file import (
-    drivers,
     notices,
     online_copy,
     opening,
@@ -39,7 +41,6 @@ from treemem.store.file import (
     sqlite_errors,
     upgrading,
 )
-from treemem.store.file.drivers import WAL_SAFE_SINCE
 from treemem.store.file.guard import FileGuard, Loss, identity_of
 from treemem.store.file.open_marker import OpenMarker
 from treemem.store.file.pages import Pages
@@ -98,16 +99,19 @@ class Database:
     """A connection to a memory file, usable from several threads.
 
     path: ":memory:" for a database that is never written to a disk. must_exist: raise if there
-    is no file, instead of creating it. notices: sentences for the user about this file or this
-    SQLite. Raises DatabaseError or a subclass if the file cannot be used.
+    is no file, instead of creating it. key: of an encrypted file; None takes that of the
+    environment. A new file is encrypted if there is a key. notices: sentences for the user about
+    this file or this SQLite. Raises DatabaseError or a subclass if the file cannot be used.
     """
 
     def __init__(
-        self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, must_exist: bool = False
-    ) -> None:
+        self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, must_exist: bool = False,
+        key: Key | None = None,
+    ) -> None:  # fmt: skip
         if SQLITE_VERSION < SQLITE_VERSION_MIN:
             newer = install_command("pysqlite3")
             raise DatabaseError(f"SQLite {driver.sqlite_version} is older than 3.37. Run: {newer}")
+        self._driver, self._key = driver, key
         self.path = path
         self.notices: list[str] = []
         if PYTHON_VERSION < PYTHON_SOUND_SINCE:
@@ -125,6 +129,7 @@ class Database:
         self._connection: Any = None
         with self._translated():
             if str(path) == IN_MEMORY:
+                self._key = None
                 self._connect(IN_MEMORY)
                 self._configure(busy_timeout_ms, existed=False)
             else:
@@ -132,6 +137,10 @@ class Database:
 
     def _open(self, busy_timeout_ms: int, *, must_exist: bool) -> None:
         existed = opening.prepare(self.path, self._real, must_exist=must_exist)
+        self._driver, self._key, added = drivers.choose(
+            self.path, self._real, self._key, existed=existed
+        )
+        self.notices += added
         with opening.one_creator(self._real, busy_timeout_ms):
             leftovers = opening.set_aside_leftovers(self._real, self._marker)
             if existed and not leftovers:
@@ -159,15 +168,32 @@ class Database:
             upgrading.remove_old_copies(self._real)
 
     def _connect(self, name: str) -> None:
-        self._connection = driver.connect(
+        self._connection = self._connected(
             name, isolation_level=None, check_same_thread=False, cached_statements=256
         )
         self._connection.text_factory = self._text
 
+    def _connected(self, name: str, **options: Any) -> Any:
+        """A new connection to a file that is encrypted if this one is."""
+        connection = self._driver.connect(name, **options)
+        if self._key is not None:
+            drivers.unlock(connection, self._key)
+        return connection
+
+    @property
+    def key(self) -> Key | None:
+        """The key of the file; None if it is not encrypted."""
+        return self._key
+
+    @property
+    def sqlite_version(self) -> tuple[int, ...]:
+        """The version of the SQLite that reads this file."""
+        return tuple(self._driver.sqlite_version_info)
+
     def _configure(self, busy_timeout_ms: int, *, existed: bool) -> None:
         execute = self._connection.execute
         execute(f"PRAGMA busy_timeout = {int(busy_timeout_ms)}")
-        drivers.restrain(driver, self._connection)
+        drivers.restrain(self._driver, self._connection)
         version = execute("PRAGMA user_version").fetchone()[0]
         if existed:
             self._check_version(version)
@@ -186,7 +212,9 @@ class Database:
 
     def _migrate(self) -> None:
         with self.transaction():
-            self.notices += upgrading.upgrade(self._connection, self._real, driver)
+            self.notices += upgrading.upgrade(
+                self._connection, self._real, self._driver, self._connected
+            )
 
     def _check_version(self, version: int) -> None:
         if version > migrations.SCHEMA_VERSION:
@@ -201,23 +229,17 @@ class Database:
                 f"{self.path} is a SQLite database, but not one of treemem's (application id "
                 f"{application:#x}). It was not touched.", hint=OTHER_FILE,
             )  # fmt: skip
-        rows = self._connection.execute(matching.ROWS)
-        if (stranger := next(matching.strangers(rows), None)) is not None:
-            raise DatabaseVersionError(
-                f"{self.path} has something that treemem did not put there: {stranger}. It could "
-                "run SQL of whoever made it. The file was not touched. Drop it there with sqlite3 "
-                "if you know where it is from.",
-            )
+        matching.refuse_strangers(self._connection, self.path)
 
     def _choose_journal(self) -> None:
-        preferred = "wal" if SQLITE_VERSION >= WAL_SAFE_SINCE else "delete"
+        preferred = "wal" if self.sqlite_version >= WAL_SAFE_SINCE else "delete"
         try:
             mode = self._connection.execute(f"PRAGMA journal_mode = {preferred}").fetchone()[0]
-        except driver.OperationalError:  # another connection prevents the change
+        except self._driver.OperationalError:  # another connection prevents the change
             mode = self._connection.execute("PRAGMA journal_mode").fetchone()[0]
         self._wal = mode == "wal"
         if self._wal and preferred == "delete":
-            self.notices.append(notices.wal_fault(driver.sqlite_version))
+            self.notices.append(notices.wal_fault(self._driver.sqlite_version))
 
     # -- reading and writing -----------------------------------------------------------
 
@@ -276,7 +298,7 @@ class Database:
     def _checkpoint(self) -> None:
         """Copies the pages of the -wal file into the memory file, as far as no reader needs them.
         A full disk is no error: they stay in the -wal file."""
-        with contextlib.suppress(driver.DatabaseError):
+        with contextlib.suppress(self._driver.DatabaseError):
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         if self._guard is not None:
             self._guard.settle()
@@ -299,9 +321,9 @@ class Database:
             self._require_present()
 
     def pages(self) -> Pages | None:
-        """The pages of the file, in a reading() that has read already; None for a database in
-        memory. Raises ValueError for a damaged file."""
-        return None if self._guard is None else self._guard.pages()
+        """The pages of the file, in a reading() that has read already; None for a database
+        in memory or an encrypted one. Raises ValueError for a damaged file."""
+        return None if self._guard is None or self._key is not None else self._guard.pages()
 
     @contextlib.contextmanager
     def undurable(self) -> Iterator[None]:
@@ -329,7 +351,7 @@ class Database:
                 yield
                 if is_alone and self._connection.total_changes != changes:
                     self._acknowledge()
-            except (driver.Error, OSError) as error:
+            except (self._driver.Error, OSError) as error:
                 raise self._failure(error) from error
             except OverflowError as error:
                 raise UsageError(
@@ -376,29 +398,17 @@ class Database:
         """Whether sqlite-vec's functions are available. The first call loads them."""
         with self._lock:
             if self._vector_functions is None:
-                self._vector_functions = self._load_vector_functions()
+                self._vector_functions = drivers.add_vector_functions(
+                    self._driver, self._connection
+                )
             return self._vector_functions
-
-    def _load_vector_functions(self) -> bool:
-        # Importing its Python package would load numpy and the standard library's driver.
-        package = importlib.util.find_spec("sqlite_vec")
-        if package is None or package.origin is None or not self.can_load_extensions():
-            return False
-        try:
-            self._connection.enable_load_extension(True)
-            self._connection.load_extension(str(Path(package.origin).with_name("vec0")))
-        except driver.Error:  # built for another processor, or extensions are disabled
-            return False
-        finally:
-            self._connection.enable_load_extension(False)
-        return True
 
     def copy_to(
         self, target: Path, progress: Callable[[str, int, int], object] | None = None
     ) -> None:
         """Copies the file as it is now into an empty file; see online_copy.py."""
         with self.reading():
-            online_copy.copy(self._connection, driver.connect, target, progress)
+            online_copy.copy(self._connection, self._connected, target, progress)
 
     def compact(self) -> None:
         """Rewrites the whole file, so that neither its pages nor the -wal file contain deleted
@@ -411,7 +421,7 @@ class Database:
             try:
                 execute("VACUUM")
                 if self._wal and execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-                    raise driver.OperationalError("the -wal file is locked by a reader")
+                    raise self._driver.OperationalError("the -wal file is locked by a reader")
             finally:
                 execute("PRAGMA temp_store = MEMORY")
             if self._guard is not None:
@@ -426,7 +436,7 @@ class Database:
         and this connection had stored anything.
         """
         with self._lock:
-            if isinstance(self._connection, _Closed):
+            if isinstance(self._connection, drivers.Closed):
                 return
             said = self._replaced
             with contextlib.suppress(DatabaseError), self._translated():
@@ -435,7 +445,7 @@ class Database:
                 # A kill between closing the file and removing the marker loses nothing.
                 self._put_marker(wal=False)
             self._connection.close()
-            self._connection = _Closed(self.path)
+            self._connection = drivers.Closed(self.path)
             if self._guard is not None:
                 self._guard.close()
             self._clear_marker()
@@ -476,7 +486,7 @@ class Database:
         a message that says where it is."""
         self._replaced = loss.sentence  # in case that saving fails in an unforeseen way
         if self._connection.in_transaction:
-            with contextlib.suppress(driver.Error):
+            with contextlib.suppress(self._driver.Error):
                 self._connection.execute("ROLLBACK")
         again = "Close every treemem process, then run the last step again."
         if loss.kind == "relinked":
@@ -497,7 +507,7 @@ class Database:
         Returns whether all were copied."""
         try:
             row = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        except driver.Error:
+        except self._driver.Error:
             return False
         return row is not None and row[0] == 0
 
@@ -510,7 +520,7 @@ class Database:
             copies.append(rescue.copy_readable_rows)
         try:
             target = self._first_copy(copies)
-        except (driver.Error, OSError, ValueError) as error:
+        except (self._driver.Error, OSError, ValueError) as error:
             saved = f"What this process had stored before could not be saved ({error})."
             with contextlib.suppress(OSError):
                 if self._guard is not None and identity_of(wal) == self._guard.wal is not None:
@@ -528,9 +538,9 @@ class Database:
     def _first_copy(self, copies: Sequence[Callable[[Any, Path, Any], Path]]) -> Path:
         """The file of the first way to copy that does not fail; raises the error of the last."""
         for copy in copies[:-1]:
-            with contextlib.suppress(driver.Error, OSError, ValueError):
-                return copy(self._connection, self._real, driver.connect)
-        return copies[-1](self._connection, self._real, driver.connect)
+            with contextlib.suppress(self._driver.Error, OSError, ValueError):
+                return copy(self._connection, self._real, self._connected)
+        return copies[-1](self._connection, self._real, self._connected)
 
     def _drop_wal(self, loss: Loss) -> None:
         """Keeps SQLite from merging the -wal file into the content that is now at the path."""
@@ -565,7 +575,7 @@ class Database:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except (driver.Error, OSError) as error:
+        except (self._driver.Error, OSError) as error:
             raise self._failure(error) from error
 
     def _failure(self, error: Exception) -> DatabaseError:
@@ -579,19 +589,11 @@ class Database:
             return replaced
         except OSError:
             pass
-        if isinstance(error, driver.IntegrityError):
+        if isinstance(error, self._driver.IntegrityError):
             return ConstraintError(f"{self.path}: {error}")
+        if self._key is not None and "not a database" in str(error):
+            return DatabaseKeyError(f"The key of {self.path} is wrong.", hint=keys.GIVE_KEY)
         return sqlite_errors.translate(error, self.path, self._marker.holder())
-
-
-class _Closed:
-    """Replaces the connection of a closed database; every use raises DatabaseError."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __getattr__(self, name: str) -> Any:
-        raise DatabaseError(f"{self._path} was closed. Open it again with Memory.open.")
 
 
 def _wal_path(path: Path) -> Path:

@@ -15,7 +15,7 @@ from typing import Any
 
 from treemem.errors import ImportFileError
 from treemem.importers.common.base import LogFile
-from treemem.store.file import drivers
+from treemem.store.access import drivers
 
 MAGIC = b"SQLite format 3\0"
 VALUE_BYTES_MAX = 256 * 1024**2

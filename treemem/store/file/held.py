@@ -57,6 +57,16 @@ class HeldFile:
                     os.close(_open.pop(self._key))
 
 
+def is_held(path: Path) -> bool:
+    """Whether a connection of this process has the file open."""
+    with _lock:
+        try:
+            status = path.stat()
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) in _users
+
+
 _lock = threading.Lock()
 # The descriptors of files, by device and inode, and the number of HeldFile values for each.
 _open: dict[tuple[int, int], int] = {}

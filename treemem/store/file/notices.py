@@ -5,6 +5,8 @@ Tested in tests/store/test_database.py and tests/store/file/test_opening.py.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from treemem.errors import Hint, Notice
 from treemem.packages import install_command
 
@@ -39,4 +41,13 @@ def lost_wal(name: str) -> Notice:
         f"{name} was not closed properly and its -wal file is gone. What was stored last may be "
         "missing.",
         Hint(f"Call memory.diagnose(), {after}", f"Run treemem doctor, {after}"),
+    )
+
+
+def not_encrypted(path: Path) -> Notice:
+    """For a plain file that is opened where a key is given."""
+    return Notice(
+        f"A key is given, but {path} is not encrypted.",
+        Hint("Encrypt it: treemem.encrypt_file(path, key)", "Encrypt it: treemem encrypt"),
+        is_lasting=True,
     )

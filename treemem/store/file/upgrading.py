@@ -43,9 +43,10 @@ _FACTS = (
 )
 
 
-def upgrade(connection: Any, memory: Path, driver: Any) -> list[str]:
+def upgrade(connection: Any, memory: Path, driver: Any, connect: Callable[[str], Any]) -> list[str]:
     """Brings the schema of a memory file up to that of this version, if it is older, after a copy
-    of the file was made. Returns sentences for the user.
+    of the file was made. connect: opens a file with the driver, and the key if the memory has one.
+    Returns sentences for the user.
 
     Call it in a write transaction, so that nothing is stored meanwhile. Raises DatabaseError, and
     DiskFullError if there is no room for the copy; the transaction must then be rolled back.
@@ -57,7 +58,7 @@ def upgrade(connection: Any, memory: Path, driver: Any) -> list[str]:
         _apply(connection, driver)
         return []
     is_kept = os.environ.get("TREEMEM_UPGRADE_COPY") != "no"
-    copy = _copied(memory, before, driver.connect) if is_kept else None
+    copy = _copied(memory, before, connect) if is_kept else None
     try:
         facts = _digests(connection)
         _apply(connection, driver)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from treemem.store import migrations
-from treemem.store.file import drivers
+from treemem.store.access import drivers
 from treemem.store.schema import matching, spine
 
 _HEAD = '''"""The digests of all objects that the schema of a memory file has had.

@@ -13,8 +13,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
+from treemem.errors import DatabaseVersionError
 from treemem.patterns import lazy_regex
 from treemem.store.schema import known
 
@@ -38,6 +40,17 @@ _SQL_MAX = 20_000
 ROWS = f"""
 SELECT type, name, tbl_name, substr(sql, 1, {_SQL_MAX}) FROM sqlite_schema WHERE sql IS NOT NULL
 """  # noqa: S608
+
+
+def refuse_strangers(connection: Any, path: Path) -> None:
+    """Raises DatabaseVersionError if the schema of a file has anything that is not treemem's."""
+    stranger = next(strangers(connection.execute(ROWS)), None)
+    if stranger is not None:
+        raise DatabaseVersionError(
+            f"{path} has something that treemem did not put there: {stranger}. It could run SQL of "
+            "whoever made it. The file was not touched. Drop it there with sqlite3 if you know "
+            "where it is from.",
+        )
 
 
 def strangers(rows: Iterable[SchemaRow]) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""The driver of a memory file, its key, and its encryption."""
