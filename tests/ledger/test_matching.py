@@ -13,9 +13,9 @@ from treemem.ledger.matching import (
     entry_id,
     entry_kind,
     may_be_like,
-    numbers,
     perhaps_related,
     subjects,
+    words_of,
 )
 from treemem.store.entries import Placed
 from treemem.types import EntryKind, Origin
@@ -103,7 +103,7 @@ def test_entries_that_may_be_related_are_told_by_their_subjects() -> None:
     pairs = list(itertools.permutations(known, 2))
     about = {seq: subjects("fact", entry.text, "typed") for seq, entry in known.items()}
     like = {(one, other) for one, other in pairs
-            if may_be_like(about[one], about[other], numbers(known[one].text))}  # fmt: skip
+            if may_be_like(words_of(known[one].text), about[other])}  # fmt: skip
     assert set(perhaps_related(known, pairs)) <= like
     assert len(like) < len(pairs)
 

@@ -18,8 +18,8 @@ def add(database: Database, *seqs: int, home: int = HOME) -> None:
 
 
 def listed(database: Database, home: int = HOME) -> dict[int, list[int]]:
-    found = entries.postings(database, home, (GATE, GOAT, SHED))
-    return {stem: sorted(seqs) for stem, seqs in found.items()}
+    found = entries.postings(database, home, {GATE, GOAT, SHED})
+    return {stem: sorted(entries.unpacked([seqs])) for stem, seqs in found.items()}
 
 
 def test_entries_are_found_by_their_words(database: Database) -> None:

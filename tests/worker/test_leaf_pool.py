@@ -18,12 +18,11 @@ import pytest
 from benchmarks.data.logs import Writer
 from treemem import Memory, Message
 from treemem.ingest import files
+from treemem.ledger.matching import is_retraction, words_of
 from treemem.proposals import View
 from treemem.store.database import Database
 from treemem.text import cache
-from treemem.text.quality import totals
-from treemem.verify.relations import settles
-from treemem.verify.words import stems_in_order
+from treemem.text.quality import is_unclear, totals
 from treemem.worker import leaf_pool, leaf_results, source_jobs
 from treemem.worker.leaf_pool import LeafPool, LeafRun
 from treemem.worker.leaf_results import LeafResult
@@ -106,11 +105,12 @@ def test_a_process_gives_what_the_ledger_will_ask_for(
     with LeafPool(1) as pool:
         made_by(database, pool)
     said = [(text,) for (text,) in database.rows("SELECT text FROM stated")]
-    assert given["settles"].keys() & said
+    assert given["words_of"].keys() & said
     for name, function in (
         ("totals", totals),
-        ("settles", settles),
-        ("stems_in_order", stems_in_order),
+        ("is_unclear", is_unclear),
+        ("words_of", words_of),
+        ("is_retraction", is_retraction),
     ):
         assert {one: function(*one) for one in given[name]} == given[name]
 

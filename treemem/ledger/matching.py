@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from treemem.rules import succession, wording
 from treemem.rules.lexicon import QUOTED
 from treemem.store.entries import LinkKind, Mention, Placed
-from treemem.text.cache import SENTENCES_CACHED_MAX
+from treemem.text.cache import SENTENCES_CACHED_MAX, WORDS_CACHED_MAX, remembered
 from treemem.types import EntryKind, Origin, StatementKind
 from treemem.verify import relations
 from treemem.verify.words import stems
@@ -32,15 +33,35 @@ assert RETURN_STEMS_MIN <= relations.REPLACED_WORDS_MIN
 assert RETURN_SHARE_MIN <= relations.REPLACED_SHARE_MIN
 
 
-@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
+class Words(NamedTuple):
+    """What the words of a statement tell of it.
+
+    key: what almost the same words have in common, for entry_id. about: hashes of its stems, but
+    for those that begin with a digit. numbers: how many of its stems do.
+    """
+
+    key: str
+    about: frozenset[int]
+    numbers: int
+
+
+@remembered(maxsize=SENTENCES_CACHED_MAX)
+def words_of(text: str) -> Words:
+    """What the words of a statement tell of it."""
+    own = stems(text)
+    about = frozenset([_hash(stem) for stem in own if not stem[0].isdigit()])
+    # What has few words of its own means something else in each place.
+    is_long = len(own) >= SAME_STEMS_MIN
+    key = repr(relations.key(text)) if is_long else " ".join(text.casefold().split())
+    key += "\0done" if relations.settles(text) else ""
+    return Words(key, about, sum(stem[0].isdigit() for stem in own))
+
+
 def entry_id(text: str, home: str) -> str:
     """The id of the entry that a statement belongs to. Statements of a home that mean the same in
     almost the same words have one entry; what is to be done and that it is done are two."""
-    key = relations.key(text)
-    # What has few words of its own means something else in each place.
-    words = repr(key) if len(stems(text)) >= SAME_STEMS_MIN else " ".join(text.casefold().split())
-    words += "\0done" if relations.settles(text) else ""
-    return hashlib.sha256(f"{words}\0{home}".encode("utf-8", "replace")).hexdigest()[:12]
+    whole = f"{words_of(text).key}\0{home}".encode("utf-8", "replace")
+    return hashlib.sha256(whole).hexdigest()[:12]
 
 
 def home_of(kind: StatementKind, origin: Origin, project: str, rule_home: str) -> str:
@@ -64,6 +85,7 @@ def entry_kind(kind: StatementKind, text: str, origin: Origin) -> EntryKind:
     return kind
 
 
+@remembered(maxsize=SENTENCES_CACHED_MAX)
 def is_retraction(text: str, origin: Origin) -> bool:
     """Whether the user only takes something back with these words."""
     return origin == "typed" and succession.takes_back(text) and not wording.form_of(text)
@@ -76,15 +98,14 @@ def is_for_good(kind: EntryKind, text: str, origin: Origin) -> bool:
 
 def subjects(kind: EntryKind, text: str, origin: Origin) -> frozenset[int]:
     """Hashes of what an entry is about."""
-    words: Iterable[str] = [stem for stem in stems(text) if not stem[0].isdigit()]
     if kind == "open":
-        words = relations.subject_of(text)
-    elif origin == "typed" and (kind == "constraint" or is_retraction(text, origin)):
-        words = succession.keys(text)
-    return frozenset(map(_hash, words))
+        return frozenset(map(_hash, relations.subject_of(text)))
+    if origin == "typed" and (kind == "constraint" or is_retraction(text, origin)):
+        return frozenset(map(_hash, succession.keys(text)))
+    return words_of(text).about
 
 
-@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
+@functools.lru_cache(maxsize=WORDS_CACHED_MAX)
 def _hash(stem: str) -> int:
     digest = hashlib.blake2b(stem.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest[:4], "big", signed=True)
@@ -92,8 +113,9 @@ def _hash(stem: str) -> int:
 
 def is_users_rule(entry: Placed) -> bool:
     """Whether the user gave this rule, or takes one back."""
-    is_rule = entry.kind == "constraint" or is_retraction(entry.text, entry.origin)
-    return entry.origin == "typed" and is_rule
+    return entry.origin == "typed" and (
+        entry.kind == "constraint" or is_retraction(entry.text, entry.origin)
+    )
 
 
 def comes_later(entry: Placed, other: Placed) -> bool:
@@ -113,16 +135,12 @@ def is_everywhere(entry: Placed) -> bool:
     return wording.holds_everywhere(entry.text) and not is_plain_text
 
 
-def numbers(text: str) -> int:
-    """How many stems of a text are none of its subjects, since they begin with a digit."""
-    return sum(stem[0].isdigit() for stem in stems(text))
-
-
-def may_be_like(own: Set[int], theirs: Set[int], numbers: int) -> bool:
-    """Whether perhaps_related may find that entries share enough stems, by their subjects. Neither
-    is an open point or a rule of the user's. numbers: of either one."""
-    shared = len(own & theirs) + numbers
-    return shared >= RETURN_STEMS_MIN and shared >= RETURN_SHARE_MIN * min(len(own), len(theirs))
+def may_be_like(own: Words, theirs: Collection[int]) -> bool:
+    """Whether perhaps_related may find that entries share enough stems. theirs: the subjects of one
+    that is neither an open point nor a rule of the user's."""
+    shared = len(own.about.intersection(theirs)) + own.numbers
+    least = RETURN_SHARE_MIN * min(len(own.about), len(theirs))
+    return shared >= RETURN_STEMS_MIN and shared >= least
 
 
 def perhaps_related(
@@ -130,20 +148,23 @@ def perhaps_related(
 ) -> Iterator[tuple[int, int]]:
     """Yields the pairs of entries that effect may say something of, whichever is the earlier one.
     Much faster than to look."""
-    words = {seq: stems(entry.text) for seq, entry in known.items()}
-    # The fewest stems that an entry shares with one that it says again, or that replaces it, for
-    # which numbers count nothing.
-    least = {
-        seq: RETURN_SHARE_MIN * len([stem for stem in own if not stem[0].isdigit()])
-        for seq, own in words.items()
-    }
     points = {seq for seq, entry in known.items() if entry.kind == "open"}
     rules = {seq for seq, entry in known.items() if is_users_rule(entry)}
     for one, other in pairs:
-        shared = len(words[one] & words[other])
-        is_like = shared >= RETURN_STEMS_MIN and shared >= min(least[one], least[other])
-        if is_like or one in points or other in points or (one in rules and other in rules):
+        is_judged = one in points or other in points or (one in rules and other in rules)
+        if is_judged or _are_like(known[one].text, known[other].text):
             yield one, other
+
+
+def _are_like(one: str, other: str) -> bool:
+    """Whether texts share so many stems that one may say the other again, or replace it."""
+    shared = len(stems(one) & stems(other))
+    if shared < RETURN_STEMS_MIN:
+        return False
+    # Numbers count nothing in what replaces another.
+    return shared >= RETURN_SHARE_MIN * min(
+        len(relations.topic_of(one)), len(relations.topic_of(other))
+    )
 
 
 def effect(earlier: Placed, later: Placed) -> LinkKind | None:

@@ -9,14 +9,13 @@ transaction.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from treemem.ledger import matching, salience
 from treemem.store import entries, entry_choices
 from treemem.store.database import Database
-from treemem.store.entries import Ending, EntryRow, LinkKind, Mention, Placed
+from treemem.store.entries import Ending, EntryRow, LinkKind, Lists, Mention, Placed
 from treemem.store.entry_choices import ChoiceState
 from treemem.types import ORIGINS, EntryKind, EntryState, Origin, StatementKind
 
@@ -162,21 +161,24 @@ def _link(database: Database, placed: Mapping[int, Placed]) -> None:
         for seq, entry in placed.items()
     }
     rules = {seq for seq, entry in placed.items() if matching.is_users_rule(entry)}
-    entries.put_subjects(
+    lists = entries.put_subjects(
         database,
         {seq: {*stems, entries.RULES_HOME} if seq in rules else stems
          for seq, stems in subjects.items()},
     )  # fmt: skip
-    near = _nearest(database, placed, subjects, rules)
+    near = _nearest(database, placed, subjects, rules, lists)
     _drop_unlike(database, placed, subjects, rules, near)
+    _add_rules(database, subjects, rules, lists, near)
     others = set[int]().union(*near.values()) - placed.keys()
     known = {**placed, **entries.placed(database, others)}
     pairs = {(min(seq, other), max(seq, other))
              for seq, found in near.items() for other in found if other in known}  # fmt: skip
-    at = _places_in_messages(database, known.values())
+    related = [(known[one], known[other])
+               for one, other in matching.perhaps_related(known, pairs)]  # fmt: skip
+    at = _places_in_messages(database, related)
     links: list[tuple[int, LinkKind, int]] = []
-    for one, other in matching.perhaps_related(known, pairs):
-        in_order = _in_order(known[one], known[other], at)
+    for pair in related:
+        in_order = _in_order(*pair, at)
         if in_order is not None:
             kind = matching.effect(*in_order)
             # That a message comes back to its subject says nothing.
@@ -190,28 +192,27 @@ def _nearest(
     placed: Mapping[int, Placed],
     subjects: Mapping[int, frozenset[int]],
     rules: Collection[int],
+    lists: Lists,
 ) -> dict[int, list[int]]:
     """For each entry, the others of its home that share most words with it. rules: those that are
-    the user's rules."""
+    the user's rules. lists: what put_subjects returned."""
     wanted: dict[int, set[int]] = {}
     for seq, stems in subjects.items():
         wanted.setdefault(placed[seq].home, set()).update(stems)
-    about = frozenset[int]().union(*(subjects[seq] for seq in rules))
-    of_rules = entries.postings(database, entries.RULES_HOME, about)
-    postings = {home: entries.postings(database, home, stems) for home, stems in wanted.items()}
+    postings = {
+        home: entries.postings(database, home, stems, lists) for home, stems in wanted.items()
+    }
     near = {}
     for seq, stems in subjects.items():
         of_home = postings[placed[seq].home]
         telling = [of_home[stem] for stem in stems if stem in of_home]
-        counts = Counter(itertools.chain.from_iterable(telling))
+        counts = Counter(entries.unpacked(telling))
         counts.pop(seq, None)
         least = 1 if seq in rules else min(SHARED_MIN, len(telling))
         found = [other for other, count in counts.items() if count >= least]
         if len(found) > NEAREST_MAX:
             found = sorted(found, key=lambda other: (-counts[other], other))[:NEAREST_MAX]
         near[seq] = found
-        if seq in rules:  # all rules that it may end, or be ended by, however many there are
-            near[seq] += {other for stem in stems for other in of_rules.get(stem, ())} - {seq}
     return near
 
 
@@ -223,26 +224,49 @@ def _drop_unlike(
     near: dict[int, list[int]],
 ) -> None:
     """Takes others from near that share too few words with an entry to be linked with it, without
-    a look at their texts. Of open points and rules other words count, too."""
+    a look at their texts. Of open points, and of rules with rules, other words count, too."""
+    about: dict[int, Collection[int]] = {
+        seq: stems for seq, stems in subjects.items()
+        if placed[seq].kind != "open" and seq not in rules
+    }  # fmt: skip
     stored = entries.about(database, set[int]().union(*near.values()) - placed.keys())
-    plain = {seq: stems for seq, (kind, stems) in stored.items()
-             if kind != "open" and entries.RULES_HOME not in stems}  # fmt: skip
-    for seq, own in subjects.items():
-        if near[seq] and placed[seq].kind != "open" and seq not in rules:
-            numbers = matching.numbers(placed[seq].text)
-            near[seq] = [other for other in near[seq] if other not in plain
-                         or matching.may_be_like(own, plain[other], numbers)]  # fmt: skip
+    about |= {seq: stems for seq, (kind, stems) in stored.items()
+              if kind != "open" and entries.RULES_HOME not in stems}  # fmt: skip
+    for seq, found in near.items():
+        if found and placed[seq].kind != "open":
+            own = matching.words_of(placed[seq].text)
+            near[seq] = [other for other in found if other not in about
+                         or matching.may_be_like(own, about[other])]  # fmt: skip
 
 
-def _places_in_messages(database: Database, known: Iterable[Placed]) -> dict[int, int]:
-    """Where each of the user's rules that were last said in one message stands in it."""
-    by_message: dict[tuple[int, int], list[Placed]] = {}
-    for entry in filter(matching.is_users_rule, known):
-        by_message.setdefault((entry.last_source, entry.last_position), []).append(entry)
+def _add_rules(
+    database: Database,
+    subjects: Mapping[int, frozenset[int]],
+    rules: Collection[int],
+    lists: Lists,
+    near: dict[int, list[int]],
+) -> None:
+    """Adds to each of the user's rules all that it may end, or be ended by, however many there
+    are."""
+    wanted = frozenset[int]().union(*(subjects[seq] for seq in rules))
+    of_rules = entries.postings(database, entries.RULES_HOME, wanted, lists)
+    for seq in rules:
+        found = entries.unpacked(of_rules.get(stem, b"") for stem in subjects[seq])
+        near[seq] += {*found} - {seq}
+
+
+def _places_in_messages(
+    database: Database, pairs: Iterable[tuple[Placed, Placed]]
+) -> dict[int, int]:
+    """Where each of the user's rules stands in its message, of pairs that were last said in one."""
+    texts: dict[tuple[int, int], str] = {}
     at: dict[int, int] = {}
-    for place, rules in by_message.items():
-        text = entries.text_at(database, *place) if len(rules) > 1 else ""
-        at |= {rule.seq: text.rfind(rule.text) for rule in rules}
+    for pair in pairs:
+        if _are_beside(*pair) and all(map(matching.is_users_rule, pair)):
+            place = pair[0].last_source, pair[0].last_position
+            if place not in texts:
+                texts[place] = entries.text_at(database, *place)
+            at |= {rule.seq: texts[place].rfind(rule.text) for rule in pair}
     return at
 
 

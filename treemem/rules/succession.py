@@ -145,7 +145,6 @@ def takes_back(sentence: str) -> bool:
     return wording.addresses(sentence) or _ALLOWED_AGAIN.search(sentence) is not None
 
 
-@functools.lru_cache(maxsize=SENTENCES_CACHED_MAX)
 def ends(newer: str, older: str) -> bool:
     """Whether a later sentence ends an earlier rule.
 

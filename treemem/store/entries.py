@@ -22,6 +22,8 @@ from treemem.types import EntryKind, EntryState, Origin, StatementKind
 
 LinkKind = Literal["closed", "superseded", "withdrawn", "returns"]
 Packed = bytes | bytearray
+# Packed entries by home and stem.
+Lists = Mapping[int, Mapping[int, Packed]]
 
 # Step 8 of the schema.
 MARKED = """
@@ -350,9 +352,10 @@ DELETE FROM entry_link WHERE entry_seq IN (SELECT value FROM json_each(:seqs))
 """
 
 
-def put_subjects(database: Database, subjects: Mapping[int, Iterable[int]]) -> None:
+def put_subjects(database: Database, subjects: Mapping[int, Iterable[int]]) -> Lists:
     """Stores what entries are about, in place of what is stored. subjects: by entry, the hashes of
-    its stems, with RULES_HOME if it is one of the user's rules."""
+    its stems, with RULES_HOME if it is one of the user's rules. Returns the changed lists by home
+    and stem, as postings takes them."""
     added, removed = _Lists(), _Lists()
     changed = []
     for seq, home, before in database.rows(_LISTED, (json_list(subjects),)):
@@ -364,8 +367,8 @@ def put_subjects(database: Database, subjects: Mapping[int, Iterable[int]]) -> N
             if before:
                 removed.put(seq, home, _unpack("i", before))
     database.many("UPDATE entry SET subjects = ? WHERE seq = ?", changed)
-    for home in added.keys() | removed.keys():
-        _change_lists(database, home, added[home], removed[home])
+    homes = added.keys() | removed.keys()
+    return {home: _change_lists(database, home, added[home], removed[home]) for home in homes}
 
 
 def mark_all_dirty(database: Database) -> None:
@@ -391,8 +394,9 @@ class _Lists(defaultdict[int, defaultdict[int, bytearray]]):
 
 def _change_lists(
     database: Database, home: int, added: Mapping[int, Packed], removed: Mapping[int, Packed]
-) -> None:
-    """Changes the lists of a home, by stem."""
+) -> dict[int, Packed]:
+    """Changes the lists of a home, by stem. Returns them as they are looked up: empty if they are
+    too long, and without those that have to be made again."""
     stems = sorted(added.keys() | removed.keys())  # in the order of the table
     found = {stem: rest for stem, *rest in database.rows(_ROWS, (home, json_list(stems)))}
     rows: list[tuple[int, int, Packed, int]] = []
@@ -409,6 +413,12 @@ def _change_lists(
     database.many(_PUT, rows)
     if removed:
         database.many(_DELETE_EMPTY, [(home, stem) for stem in removed])
+    limit = _limit(home)
+    return {
+        stem: entries if len(entries) <= 4 * limit else b""
+        for _, stem, entries, unlisted in rows
+        if not 0 < unlisted <= limit
+    }
 
 
 def _row_of(home: int, stem: int, entries: Packed) -> tuple[int, int, Packed, int]:
@@ -422,21 +432,33 @@ def _limit(home: int) -> int:
     return RULES_MAX if home == RULES_HOME else STEM_ENTRIES_MAX
 
 
-def postings(database: Database, home: int, stems: Iterable[int]) -> dict[int, array[int]]:
-    """By stem, the entries of a home about it; without stems that tell nothing, since there are
-    too many entries about them. In a transaction: lists may have to be made again."""
-    parameters = {"home": home, "stems": json_list(stems), "limit": _limit(home)}
-    found = database.rows(_POSTINGS, parameters)
-    if shrunk := {stem for stem, _, unlisted in found if unlisted}:
+def postings(
+    database: Database, home: int, stems: Set[int], changed: Lists | None = None
+) -> dict[int, Packed]:
+    """By stem, the entries of a home about it, for unpacked; without stems that tell nothing, since
+    there are too many entries about them. changed: what put_subjects has just returned. In a
+    transaction: lists may have to be made again."""
+    known = (changed or {}).get(home, {})
+    found = {stem: known[stem] for stem in stems & known.keys()}
+    limit = _limit(home)
+    parameters = {"home": home, "stems": json_list(stems - known.keys()), "limit": limit}
+    rows = database.rows(_POSTINGS, parameters)
+    if shrunk := {stem for stem, _, unlisted in rows if unlisted}:
         _list_again(database, home, shrunk)
-        found = database.rows(_POSTINGS, parameters)
-    return {stem: _unpack("I", entries) for stem, entries, _ in found}
+        rows = database.rows(_POSTINGS, parameters)
+    found |= {stem: entries for stem, entries, _ in rows}
+    return {stem: entries for stem, entries in found.items() if entries}
 
 
-def about(database: Database, seqs: Iterable[int]) -> dict[int, tuple[EntryKind, frozenset[int]]]:
+def unpacked(lists: Iterable[Packed]) -> array[int]:
+    """The entries of several lists, one after the other."""
+    return _unpack("I", b"".join(lists))
+
+
+def about(database: Database, seqs: Iterable[int]) -> dict[int, tuple[EntryKind, array[int]]]:
     """By entry, its kind and what it is about, as it was stored by put_subjects."""
     rows = database.rows(_ABOUT, (json_list(seqs),))
-    return {seq: (kind, frozenset(_unpack("i", stems))) for seq, kind, stems in rows}
+    return {seq: (kind, _unpack("i", stems)) for seq, kind, stems in rows}
 
 
 def _list_again(database: Database, home: int, stems: Set[int]) -> None:

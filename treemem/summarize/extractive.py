@@ -94,7 +94,7 @@ class _Candidate:
     place: int = 0
     is_closed: bool = False
 
-    def draft(self, tokens: int = 0) -> Draft:
+    def draft(self, tokens: int) -> Draft:
         return Draft(
             self.kind, self.text, self.speaker, self.message_ids, self.importance, tokens,
             self.settles, self.origin, "verbatim",
@@ -126,8 +126,9 @@ def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
     _weigh(candidates)
     tokens = sum(excerpt.tokens or count_tokens(excerpt.text) for excerpt in excerpts)
     picked = _picked(candidates, excerpts, tokens)
-    counts = count_many([candidate.text for candidate in picked])
-    drafts = [one.draft(count) for one, count in zip(picked, counts, strict=True)]
+    spare = _spare(candidates, picked)
+    counts = iter(count_many([candidate.text for candidate in (*picked, *spare)]))
+    drafts = [one.draft(next(counts)) for one in picked]
     offered = [
         Offered(draft, draft.kind, draft.tokens, _salience(draft), at, at)
         for at, (draft, candidate) in enumerate(zip(drafts, picked, strict=True))
@@ -136,7 +137,8 @@ def summarize_leaf(excerpts: Sequence[Excerpt]) -> View:
     shown = [one.item for one in choose(offered, leaf_budget(tokens))]
     texts = {draft.text for draft in shown}
     rest = [draft for draft in drafts if draft.text not in texts]
-    return View(shown, len(candidates), kept_back=[*rest, *_spare(candidates, drafts)])
+    rest += [one.draft(next(counts)) for one in spare]
+    return View(shown, len(candidates), kept_back=rest)
 
 
 def _picked(
@@ -179,15 +181,15 @@ def _salience(draft: Draft) -> float:
     )  # fmt: skip
 
 
-def _spare(candidates: Sequence[_Candidate], picked: Sequence[Draft]) -> list[Draft]:
+def _spare(candidates: Sequence[_Candidate], picked: Sequence[_Candidate]) -> list[_Candidate]:
     """Of the candidates that were not picked: those that may close an open point, and the next best
     of the others."""
-    picked_texts = {draft.text for draft in picked}
+    picked_texts = {c.text for c in picked}
     left = [c for c in candidates if c.text not in picked_texts]
     worth = {c.text for c in candidates if len(c.words) >= CONTENT_WORDS_MIN}
     rest = [c for c in left if not c.settles and c.kind not in BINDING and c.text in worth]
     rest.sort(key=lambda c: -c.importance)
-    return [c.draft() for c in (*(c for c in left if c.settles), *rest[:SPARE_MAX])]
+    return [*(c for c in left if c.settles), *rest[:SPARE_MAX]]
 
 
 def leaf_budget(tokens: int) -> int:

@@ -37,12 +37,13 @@ def offered(children: Sequence[Child]) -> list[Offered[ChildStatement]]:
     words = [telling_words(item.text) for _, item in first]
     main = main_words(words, {item.speaker or "" for _, item in first})
     found: list[Offered[ChildStatement]] = []
-    for (number, item), telling in zip(first, words, strict=True):
+    for alike, telling in zip(said.values(), words, strict=True):
+        number, item = alike[0]
         if item.kind == "gist":
             about = len(main & telling)
             weight = quality_of(item.text, item.origin, item.speaker, about).gist
         else:
-            weight = weight_of(item, len({child for child, _ in said[relations.key(item.text)]}))
+            weight = weight_of(item, len({child for child, _ in alike}))
         found.append(Offered(item, item.kind, item.tokens, weight, number, len(found)))
     good = [one for one in found if one.kind != "gist" or one.weight >= GIST_FLOOR]
     return good if any(one.kind == "gist" for one in good) else found

@@ -246,6 +246,7 @@ def points_elsewhere(text: str) -> bool:
     return sum(word in _DEICTIC for word in words) >= POINTING_MIN
 
 
+@remembered(maxsize=SENTENCES_CACHED_MAX)
 def is_unclear(text: str) -> bool:
     """Whether a sentence says little alone: it goes on with another one, hesitates, or breaks off.
 

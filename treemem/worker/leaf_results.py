@@ -14,15 +14,14 @@ from itertools import starmap
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from treemem.ledger.matching import is_retraction, words_of
 from treemem.proposals import ChildStatement, Draft, Excerpt, View
 from treemem.store import messages, summaries
 from treemem.store.database import Database, Row
 from treemem.summarize.extractive import summarize_leaf
 from treemem.text import cache
-from treemem.text.quality import totals
+from treemem.text.quality import is_unclear, totals
 from treemem.topics import profiles
-from treemem.verify.relations import settles
-from treemem.verify.words import stems_in_order
 
 # The stretches of a leaf: the columns of a message, then start, end and tokens of the stretch.
 LeafRows = list[Row]
@@ -80,8 +79,13 @@ def _known_of(drafts: Iterable[Draft | ChildStatement]) -> dict[str, dict[tuple[
     said = [(draft.text, draft.origin, draft.speaker) for draft in drafts]
     return {
         "totals": {one: totals(*one) for one in said},
-        "settles": {one[:1]: settles(one[0]) for one in said},
-        "stems_in_order": {one[:1]: stems_in_order(one[0]) for one in said},
+        "is_unclear": {
+            (draft.text,): is_unclear(draft.text)
+            for draft in drafts
+            if draft.kind not in ("fact", "gist")
+        },
+        "words_of": {one[:1]: words_of(one[0]) for one in said},
+        "is_retraction": {one[:2]: is_retraction(*one[:2]) for one in said if one[1] == "typed"},
     }
 
 
