@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from treemem.diagnostics.overview import Overview
     from treemem.diagnostics.space import Space, TableSpace
     from treemem.diagnostics.status import EmbedderStatus, ProducerStatus, Status
+    from treemem.forgetting.forget import Forget
     from treemem.importers.common.base import Event, Importer, LogFile
     from treemem.importers.common.own import ReadLog
     from treemem.importers.streams.heads import Head
@@ -116,6 +117,9 @@ if TYPE_CHECKING:
     from treemem.reports import (
         FileProgress,
         FileReport,
+        ForgetReport,
+        Forgotten,
+        ForgottenSource,
         IngestReport,
         ScrubReport,
         Skipped,
@@ -226,6 +230,10 @@ __all__ = [  # noqa: RUF022
     "FileState",
     "Fold",
     "Folded",
+    "Forget",
+    "ForgetReport",
+    "Forgotten",
+    "ForgottenSource",
     "Formula",
     "GRADES",
     "Gap",
@@ -398,6 +406,10 @@ if not TYPE_CHECKING:
         "FileState": "sessions.files",
         "Fold": "sessions.values",
         "Folded": "sessions.values",
+        "Forget": "forgetting.forget",
+        "ForgetReport": "reports",
+        "Forgotten": "reports",
+        "ForgottenSource": "reports",
         "Formula": "checkers.formula",
         "Gap": "recovery.places",
         "Generation": "models.client",

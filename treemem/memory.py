@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from treemem.diagnostics.estimate import Plan
     from treemem.diagnostics.overview import Overview
     from treemem.diagnostics.status import Status
+    from treemem.forgetting.forget import Forget
     from treemem.importers.common.base import Importer, LogFile
     from treemem.importers.common.own import ReadLog
     from treemem.ledger_api import Ledger
@@ -447,6 +448,13 @@ class Memory(
             lambda: self.work(max_calls=0), dry_run=dry_run, progress=progress,
         )  # fmt: skip
 
+    @property
+    def forget(self) -> Forget:
+        """Call it to forget messages with all that was made of them; it also lists and undoes."""
+        from treemem.forgetting.forget import Forget
+
+        return Forget(self._database, self._clock, self._shape)
+
     # -- working -------------------------------------------------------------------------
 
     def work(
@@ -468,10 +476,12 @@ class Memory(
         interrupted: set it from another thread to stop after the current step. progress is
         always called on this thread, even if several servers work at once.
         """
+        from treemem.forgetting import forget
         from treemem.worker import run
 
         limits = run.limits(max_calls, max_tokens, max_seconds, between)
         target = (self._database, self._clock, self._shape)
+        forget.go_on(*target)
         return run.Run(*target, limits, progress, interrupted).work(upgrade=upgrade)
 
     def embed(

@@ -177,6 +177,61 @@ class ScrubReport:
         return self.messages > 0 or self.notes > 0
 
 
+@dataclass(frozen=True, slots=True)
+class ForgottenSource:
+    """A source with messages that are forgotten. messages: how many. is_whole: none of it stays."""
+
+    id: str
+    title: str | None
+    messages: int
+    is_whole: bool
+
+
+@dataclass(slots=True)
+class ForgetReport:
+    """What was forgotten, or would be.
+
+    id: the number under which it is listed and can be undone; None in a dry run, and if nothing was
+    chosen. messages: chosen, with their other versions. leaves, groups: the nodes above them, which
+    are made again of what stays; groups by the scope of their tree. summaries: of these nodes.
+    model_calls: that it takes to summarize as many nodes again. statements, entries: that cite the
+    messages. vectors: of these nodes and their windows. attachments: that the messages name; their
+    content is never in the file. texts: titles, topic names, turns and choices with their words.
+    """
+
+    messages: int = 0
+    sources: list[ForgottenSource] = field(default_factory=list)
+    leaves: int = 0
+    groups: dict[str, int] = field(default_factory=dict)
+    summaries: int = 0
+    statements: int = 0
+    entries: int = 0
+    vectors: int = 0
+    attachments: int = 0
+    texts: int = 0
+    model_calls: int = 0
+    id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was forgotten once, without its words.
+
+    id: its number. at, undone_at: ISO 8601 in UTC; undone_at is None while logs cannot bring it
+    back. chosen_by: what was named, such as "source" and "until". is_done: False if it was
+    interrupted; the next call goes on.
+    """
+
+    id: int
+    at: str
+    chosen_by: tuple[str, ...]
+    messages: int
+    sources: int
+    nodes: int
+    is_done: bool
+    undone_at: str | None
+
+
 @dataclass(slots=True)
 class WorkReport:
     """The result of one run of the worker.

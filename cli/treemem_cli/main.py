@@ -54,6 +54,7 @@ COMMANDS = {
     "mcp": ("mcp.server", "Serve the memory to assistants by the Model Context Protocol."),
     "hooks": ("hooks.command", "Let Claude Code use the memory by itself."),
     "redact": ("upkeep.redact", "Show and change what counts as a secret."),
+    "forget": ("upkeep.forget", "Delete messages, and all that was made of them."),
     "scrub": ("upkeep.scrub", "Remove secrets from stored data."),
     "model": ("models.model", "Download models and choose which to use."),
     "plugins": ("models.plugins", "List the importers and models of other packages."),

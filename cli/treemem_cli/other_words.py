@@ -1,6 +1,6 @@
-"""Says which command does what is typed as a command of another name, such as forget or find.
+"""Says which command does what is typed as a command of another name, such as delete or find.
 
-Likeness of letters alone answers these wrongly: "forget" is like "formats", "remove" like "resume".
+Likeness of letters alone answers these wrongly: "remove" is like "resume".
 
 Tested in tests/cli/test_wrong_use.py.
 """
@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import click
 
-_NO_DELETE = (
-    "A stored message or source cannot be deleted by itself. To remove words from all that is "
-    "stored: treemem redact deny WORDS, then treemem scrub. To start again: treemem path names the "
-    "file to delete."
+_DELETE = (
+    "To delete messages: treemem forget. To remove words from all that is stored: treemem redact "
+    "deny WORDS, then treemem scrub."
 )
 # Words for the same thing, and by group what to do instead, "" being that of all commands. The
 # words that are commands of the group are what is meant; a sentence is for where there is none.
 MEANINGS: tuple[tuple[str, dict[str, str]], ...] = (
     ("drop cancel forget delete remove rm del erase purge wipe unlearn clear", {
-        "": f"{_NO_DELETE} To stop following a rule: treemem rule drop.",
-        "source": _NO_DELETE, "message": _NO_DELETE, "node": _NO_DELETE,
+        "": f"{_DELETE} To stop following a rule: treemem rule drop.",
+        "source": _DELETE, "message": _DELETE, "node": _DELETE,
         "model": "treemem model path NAME names the file to delete.",
-        "topic": "Topics are made from what is stored, and cannot be deleted.",
+        "topic": "To delete what a topic consists of: treemem forget --topic.",
         "redact": "To take back a value: treemem redact deny VALUE --remove, or allow.",
     }),
     ("search find grep query ask recall", {}),

@@ -160,7 +160,7 @@ def outputs() -> dict[str, Any]:
             (f"redact {verb}" for verb in ("show", "allow", "deny", "pii")), treemem.Policy
         ),
         "hooks status": HooksStatus,
-        "scrub": treemem.ScrubReport,
+        **_of_removals(),
         "model list": list[model_api.ModelView],
         "model pull": get_type_hints(pulling.pull)["return"],
         "model check": Union[treemem.ExamResult, treemem.Calibration],  # noqa: UP007
@@ -171,6 +171,14 @@ def outputs() -> dict[str, Any]:
         **_of_backups(),
         "doctor": Diagnosed,
         "recover": treemem.RecoveryReport,
+    }
+
+
+def _of_removals() -> dict[str, Any]:
+    """The same for the commands that take something out of the file."""
+    return {
+        "forget": Union[treemem.ForgetReport, list[treemem.Forgotten]],  # noqa: UP007
+        "scrub": treemem.ScrubReport,
     }
 
 

@@ -34,15 +34,15 @@ def test_a_misspelled_command_names_the_one_that_is_meant(typed: str, meant: str
 
 @pytest.mark.parametrize(
     ("typed", "answer"),
-    [("forget", "treemem redact deny WORDS, then treemem scrub"), ("rm", "treemem path names"),
-     ("remove", "treemem rule drop"), ("source delete", "treemem redact deny WORDS"),
-     ("message rm", "treemem scrub"), ("rule delete", "Did you mean 'drop'?"),
+    [("rm", "Did you mean 'forget'?"), ("remove", "Did you mean 'forget'?"),
+     ("source delete", "treemem forget"), ("message rm", "treemem scrub"),
+     ("topic delete", "treemem forget --topic"), ("rule delete", "Did you mean 'drop'?"),
      ("ledger forget", "Did you mean 'drop'?"), ("job remove", "Did you mean 'cancel'?"),
      ("model delete", "treemem model path NAME"), ("find", "Did you mean 'search'?"),
      ("import", "Did you mean 'ingest'?"), ("shrink", "Did you mean 'compact'?"),
      ("ls", "treemem source list"),
      ("source ls", "Did you mean 'list'?"),
-     ("dump", "Did you mean 'backup'?"), ("help forget", "scrub")],
+     ("dump", "Did you mean 'backup'?"), ("help erase", "forget")],
 )  # fmt: skip
 def test_a_command_of_another_name_is_answered_by_what_it_does(typed: str, answer: str) -> None:
     result = run(*typed.split())

@@ -86,13 +86,16 @@ CREATE INDEX source_message_session ON source_message (session) WHERE session IS
 DROP TABLE log_mark_key;
 DROP TABLE log_mark;
 DROP TABLE file_look;
+DROP TABLE condemned;
+DROP TABLE tombstone;
+DROP TABLE forgetting;
 DROP INDEX tree_not_laid;
 ALTER TABLE tree DROP COLUMN members;
 ALTER TABLE tree DROP COLUMN laid_root;
 DELETE FROM _sqlite_migrations
 WHERE name IN (
   'm015_lean_ledger', 'm016_log_marks', 'm017_sessions', 'm018_looks', 'm019_subjects',
-  'm021_laid_out');
+  'm021_laid_out', 'm024_forgetting');
 PRAGMA user_version = 14;
 """
 TO_SCHEMA_8 = """

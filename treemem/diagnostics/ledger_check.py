@@ -15,8 +15,8 @@ from treemem.store.database import Database
 from treemem.summarize import EXTRACTIVE
 
 _REPAIR = Hint("Repair it: memory.repair()", "Repair it: treemem doctor --repair")
-# Jobs that bring the ledger up to date.
-_JOBS = ("seal", "extract")
+# Jobs that bring the ledger up to date; the last two let go of leaves that only their trees had.
+_JOBS = ("seal", "extract", "topics", "global")
 _ENTRIES = """
 SELECT e.seq, e.id, e.dirty, st.seq IS NOT NULL AND st.entry_seq = e.seq
   AND EXISTS (SELECT 1 FROM citation c WHERE c.statement_seq = st.seq),

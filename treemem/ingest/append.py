@@ -62,8 +62,9 @@ def append_messages(
     added: Sequence[Message],
     redaction: Redaction,
 ) -> list[str]:
-    """Stores the messages and returns their ids. A message with an external_id is stored once; one
-    without is new each time. Raises UsageError for values that cannot be stored."""
+    """Stores the messages and returns their ids. A message with an external_id is stored once, and
+    not again once it was forgotten; one without is new each time. Raises UsageError for values that
+    cannot be stored."""
     originals = [mark(messages.storable(_valid(message))) for message in added]
     sources.check_id(source.id)
     if sources.seq_of(database, source.id) is None:
@@ -76,7 +77,8 @@ def append_messages(
     source = replace(source, title=title, project=project)
     matcher = MessageMatcher(database, redaction)
     with database.transaction():
-        source_seq = sources.ensure(database, source, clock())
+        source_seq = sources.seq_of(database, source.id) or 0  # no row has 0
+        named: list[str] = []
         batch: list[PreparedMessage] = []
         tokens: dict[str, int] = {}
         for original, message, count in zip(originals, redacted, counts, strict=True):
@@ -84,8 +86,13 @@ def append_messages(
                 item = matcher.next_repetition(message, source.id, source_seq, tokens)
             else:
                 item = matcher.identify(original, message, source.id)
-            batch.append(item)
-            tokens[item.id] = count
+            named.append(item.id)
+            if message.external_id is None or not matcher.was_forgotten(item):
+                batch.append(item)
+                tokens[item.id] = count
+        if added and not batch:
+            return named
+        source_seq = sources.ensure(database, source, clock())
         messages.add(database, source_seq, batch, tokens)
         source_jobs.admit_seal(database, source.id, clock())
-    return [item.id for item in batch]
+    return named

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from treemem import importers
 from treemem.errors import ImportFileError, MissingPackageError, UnknownFormatError, UsageError
+from treemem.forgetting.tombstones import Tombstones
 from treemem.importers.common import archives, own
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.own import ReadLog
@@ -49,6 +50,7 @@ BATCH_CHARS_MAX = 4_000_000
 # Why a record is skipped. A model server or agent that treemem calls may log those calls, which
 # are not conversations.
 OWN_CALL = "treemem's own model call"
+FORGOTTEN = "forgotten, see treemem forget --list"
 OVERSIZE = "message over the size limit"
 
 _OWN_FILE = "{} belongs to the memory file that is in use, so it is not a log."
@@ -227,6 +229,7 @@ class FileIngest:
         self._ends: list[tuple[str, str]] = []
         self._known: KnownLog | None = None
         self._marks: MarkKeeper | None = None
+        self._tombstones = Tombstones(options.aliases_in or database)
         self.report = FileReport(file.label, found=file.found)
 
     @property
@@ -383,7 +386,11 @@ class FileIngest:
         batch = self._new_batch()
         try:
             for source, message in self._messages(importer, matcher):
-                batch.add(source.id, matcher.match(message, source), len(message.text))
+                item = matcher.match(message, source)
+                if item is None:
+                    self.report.note(Skipped(FORGOTTEN))
+                    continue
+                batch.add(source.id, item, len(message.text))
                 if batch.is_full():
                     yield batch
                     batch = self._new_batch()
@@ -435,6 +442,8 @@ class FileIngest:
         known = self._sources.get(source.id)
         if known is None or (source.title and not known.title):
             title = self._options.redaction.title(source.title, TITLE_CHARS_MAX)
+            if self._tombstones.has_source(source.id):
+                title = None  # it may tell of what was forgotten
             project = self._options.redaction.text(source.project)
             self._sources[source.id] = replace(
                 source, title=title, project=project, origin=self._origin(source.origin)
@@ -486,6 +495,8 @@ class FileIngest:
                 in_log.setdefault(current, set())
             elif isinstance(event, Message) and len(event.text) <= messages.TEXT_CHARS_MAX:
                 item = matcher.match(self._without_blobs(event), log_sources[current])
+                if item is None:  # forgotten, so it is not stored
+                    continue
                 in_log[current].add(LogMessage(item.id, item.identity, item.replaces))
         for source in log_sources.values():
             reconcile.retire_missing(self._database, source, in_log[source.id], self._clock)

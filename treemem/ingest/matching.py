@@ -20,6 +20,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from treemem import ids, times
+from treemem.forgetting.tombstones import Tombstones
 from treemem.importers.streams.marks import key_of
 from treemem.ingest.growth import KnownLog
 from treemem.ingest.torn_records import TornRecordMatcher
@@ -69,10 +70,11 @@ class MessageMatcher:
         self._redaction = redaction
         self._repetitions: Counter[str] = Counter()
         self._torn_records: dict[str, TornRecordMatcher] = {}
+        self._tombstones = Tombstones(self._aliases_in)
 
-    def match(self, message: Message, source: Source) -> PreparedMessage:
+    def match(self, message: Message, source: Source) -> PreparedMessage | None:
         """Redacts the log's next message and gives it its stored id, or a new one if it is unknown.
-        Raises UsageError for values that cannot be stored."""
+        None if it was forgotten. Raises UsageError for values that cannot be stored."""
         told = messages.storable(message)
         message = mark(told)
         is_reassigned = _speaker(message) != _speaker(told)
@@ -83,6 +85,8 @@ class MessageMatcher:
             item = self._stored_copy(message, redacted, header)
             message, redacted = _from_parent(message), _from_parent(redacted)
         item = item or self._prepare(message, redacted, header)
+        if self.was_forgotten(item):
+            return None
         if is_reassigned and item.identity is None:
             item = self._replacing(item, told, header)
         if source.snapshot:  # retire_missing has replaced the torn one
@@ -98,6 +102,12 @@ class MessageMatcher:
         """Gives a storable message with an id of its own its stored id, or a new one if it is
         unknown. redacted: the message without secrets; equal to message if it has none."""
         return self._prepare(message, redacted, _Header.of(message, source_id))
+
+    def was_forgotten(self, item: PreparedMessage) -> bool:
+        """Whether a message is kept out, in this or another version."""
+        return bool(self._tombstones) and self._tombstones.has_message(
+            item, self._redaction.alias(item.log_id or item.id)
+        )
 
     def match_again(
         self, items: Sequence[PreparedMessage], source_id: str
@@ -126,7 +136,11 @@ class MessageMatcher:
 
         def is_taken(occurrence: int) -> bool:
             candidate = id_of(occurrence)
-            return candidate in taken or messages.is_member(self._database, source_seq, candidate)
+            return (
+                candidate in taken
+                or messages.is_member(self._database, source_seq, candidate)
+                or self._tombstones.has_id(candidate)
+            )
 
         high = 1
         while is_taken(high - 1):

@@ -12,6 +12,7 @@ Tested in tests/ingest/test_titles.py.
 from __future__ import annotations
 
 from treemem import ids
+from treemem.forgetting.tombstones import Tombstones
 from treemem.importers.common.source_ids import TITLE_CHARS_MAX
 from treemem.privacy.policy import Redaction
 from treemem.store import sources
@@ -49,7 +50,9 @@ class TitlesElsewhere:
         clean = {_identity(record_id): self._redaction.title(title, TITLE_CHARS_MAX)
                  for record_id, title in self._titles.items()}  # fmt: skip
         with self._database.transaction():
-            titles = {identity: title for identity, title in clean.items() if title}
+            forgotten = Tombstones(self._database)
+            titles = {identity: title for identity, title in clean.items()
+                      if title and not forgotten.has_identity(identity)}  # fmt: skip
             sources.await_titles(self._database, titles, TITLES_MAX)
             for source_id, identities in self._ends.items():
                 sources.set_ends(self._database, source_id, identities)
@@ -61,9 +64,10 @@ class TitlesElsewhere:
         if not sources.arrived_titles(self._database):
             return
         with self._database.transaction():
+            forgotten = Tombstones(self._database)
             for identity, title in sources.arrived_titles(self._database):
                 seq = sources.ending_with(self._database, identity)
-                if seq is not None:
+                if seq is not None and not forgotten.has_source(sources.id_of(self._database, seq)):
                     sources.add_title(self._database, seq, title)
                 sources.forget_awaited(self._database, identity)
 

@@ -8,7 +8,7 @@ Tested in tests/privacy/test_scrub.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from treemem.store import sources, vectors
 from treemem.store.database import Database
@@ -19,11 +19,16 @@ from treemem.worker import collection_jobs, source_jobs
 
 
 def reseal_sources(
-    database: Database, message_seqs: Sequence[int], now_ms: int, shape: TreeShape
+    database: Database,
+    message_seqs: Sequence[int],
+    now_ms: int,
+    shape: TreeShape,
+    before_sealing: Callable[[], object] | None = None,
 ) -> int:
     """Seals the sources of changed messages again, from the first leaf with one of them on, and
     admits the jobs for summaries and the trees above. Runs in the caller's transaction.
 
+    before_sealing: called when no node contains the messages any more.
     Returns the number of deleted nodes: the leaves with these messages and all nodes above.
     """
     nodes = unsealing.nodes_above(database, message_seqs)
@@ -32,6 +37,8 @@ def reseal_sources(
     loose = unsealing.detach(database, nodes, source_seqs, shape)
     topics.remove_leaves(database, nodes)
     unsealing.delete(database, nodes)
+    if before_sealing is not None:
+        before_sealing()
     for source_seq, source_id in affected:
         while builder.seal(database, source_seq, source_id, shape):
             continue

@@ -9,10 +9,11 @@ file, since its free pages still contain deleted text.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from treemem import ids
 from treemem.privacy.policy import Redact, redactor_of
@@ -83,8 +84,7 @@ def scrub_file(
         log_files.forget_marks(database)  # their states have texts of the logs
         if report.touched:
             settings.put(database, settings.SCRUB_PENDING, "1")
-            scrubs = int(settings.get(database, settings.SCRUBS) or 0)
-            settings.put(database, settings.SCRUBS, str(scrubs + 1))
+            count(database)
     left = set(secrets.seqs)
     for source_seq, _ in affected:
         report.nodes += _scrub_source(database, clock, shape, redactor, source_seq, left)
@@ -92,7 +92,7 @@ def scrub_file(
             progress(len(secrets.seqs) - len(left), len(secrets.seqs))
     if settings.get(database, settings.SCRUB_PENDING):
         work()
-        _empty_free_pages(database)
+        empty_free_pages(database)
     return report
 
 
@@ -149,7 +149,34 @@ def _id_of(database: Database, seq: int, message: Message) -> str:
 # -- other texts -----------------------------------------------------------------------
 
 
-class TextCleaner:
+class Cleaner(ABC):
+    """Takes something out of texts, of which some are in JSON."""
+
+    @abstractmethod
+    def clean(self, text: str) -> str:
+        """The text without it."""
+
+    def clean_json(self, text: str) -> str:
+        """The same for every text in a JSON value."""
+        value = json_text.value_of(text)
+        cleaned = self._clean_value(value)
+        return text if cleaned == value else json.dumps(cleaned)
+
+    def _clean_value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.clean(value)
+        if isinstance(value, list):
+            return [self._clean_value(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self._clean_value(item) for key, item in value.items()}
+        return value
+
+    def clean_problems(self, text: str) -> str:
+        """Like clean, for a JSON list of problems: place, reason, and an excerpt in brackets."""
+        return self.clean_json(text)
+
+
+class TextCleaner(Cleaner):
     """Removes secrets from texts derived from messages. markers: the marker of each secret of a
     message, by secret."""
 
@@ -171,21 +198,7 @@ class TextCleaner:
                 text = text[:begins] + marker
         return text
 
-    def clean_json(self, text: str) -> str:
-        """The same for every text in a JSON value."""
-        return json.dumps(self._clean_value(json_text.value_of(text)))
-
-    def _clean_value(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.clean(value)
-        if isinstance(value, list):
-            return [self._clean_value(item) for item in value]
-        if isinstance(value, dict):
-            return {key: self._clean_value(item) for key, item in value.items()}
-        return value
-
     def clean_problems(self, text: str) -> str:
-        """Like clean, for a JSON list of problems: place, reason, and an excerpt in brackets."""
         problems = []
         for problem in json_text.list_of(text):
             reason, bracket, excerpt = self.clean(problem).partition(" (")
@@ -202,12 +215,18 @@ class TextCleaner:
 
 class TextOwner(NamedTuple):
     """A column with text from logs, and its owner's functions. texts: returns (key, text) pairs.
-    rewrite: stores a new text for a key."""
+    rewrite: stores a new text for a key. form: of the column's texts."""
 
     column: str
     texts: Callable[[Database], Iterable[tuple[Any, str]]]
     rewrite: Callable[[Database, Any, str], None]
-    clean: Callable[[TextCleaner, str], str] = TextCleaner.clean
+    form: Literal["text", "json", "problems"] = "text"
+
+    def clean(self, cleaner: Cleaner, text: str) -> str:
+        """The text of this column as a cleaner leaves it."""
+        if self.form == "json":
+            return cleaner.clean_json(text)
+        return cleaner.clean_problems(text) if self.form == "problems" else cleaner.clean(text)
 
 
 TEXT_OWNERS = (
@@ -215,7 +234,7 @@ TEXT_OWNERS = (
     TextOwner("awaited_title.title", sources.awaited_titles, sources.rewrite_awaited),
     TextOwner("source.project", sources.projects, sources.rewrite_project),
     TextOwner("imported_file.problems", imported_files.problem_texts,
-              imported_files.rewrite_problems, TextCleaner.clean_problems),
+              imported_files.rewrite_problems, "problems"),
     TextOwner("entry_choice.text", entry_choices.texts, entry_choices.rewrite_text),
     TextOwner("entry_choice.project", entry_choices.projects, entry_choices.rewrite_project),
     TextOwner("topic.name", topics.names, topics.rewrite_name),
@@ -226,18 +245,18 @@ TEXT_OWNERS = (
     TextOwner("compaction.head", sessions.heads, sessions.rewrite_head),
     TextOwner("compaction.past", sessions.pasts, sessions.rewrite_past),
     TextOwner("compaction.report", sessions.reports, sessions.rewrite_report,
-              TextCleaner.clean_json),
+              "json"),
     TextOwner("pin_change.text", pins.texts, pins.rewrite_text),
-    TextOwner("checkpoint.files", pins.files, pins.rewrite_files, TextCleaner.clean_json),
+    TextOwner("checkpoint.files", pins.files, pins.rewrite_files, "json"),
     *(TextOwner(f"fold.{column}", partial(turns.fold_texts, column=column),
                 partial(turns.rewrite_fold, column))
       for column in ("title", "text")),
     TextOwner("turn.brief", partial(turns.texts, column="brief"), partial(turns.rewrite, "brief")),
     *(TextOwner(f"turn.{column}", partial(turns.texts, column=column),
-                partial(turns.rewrite, column), TextCleaner.clean_json)
+                partial(turns.rewrite, column), "json")
       for column in ("content", "shown", "attached")),
     TextOwner("program_state.value", program_state.texts, program_state.rewrite,
-              TextCleaner.clean_json),
+              "json"),
 )  # fmt: skip
 # Written by messages.rewrite, for each message with a secret.
 MESSAGE_COLUMNS = (
@@ -252,21 +271,29 @@ NODE_COLUMNS = (
 
 def _clean_texts(database: Database, cleaner: TextCleaner, *, write: bool) -> int:
     """Returns the number of texts that have secrets. write: also rewrites them."""
-    count = 0
+    found = 0
     for owner in TEXT_OWNERS:
         for key, text in owner.texts(database):
             cleaned = owner.clean(cleaner, text)
             if cleaned != text:
-                count += 1
+                found += 1
                 if write:
                     owner.rewrite(database, key, cleaned)
-    return count
+    return found
 
 
 # -- the file itself -------------------------------------------------------------------
 
 
-def _empty_free_pages(database: Database) -> None:
+def count(database: Database) -> None:
+    """Tells other processes, in the caller's transaction, that texts which they may keep have
+    changed."""
+    scrubs = int(settings.get(database, settings.SCRUBS) or 0)
+    settings.put(database, settings.SCRUBS, str(scrubs + 1))
+
+
+def empty_free_pages(database: Database) -> None:
+    """Rewrites the file, so that no page has deleted text. Raises DatabaseLockedError."""
     if database.sqlite_version < spine.SECURE_DELETE_SINCE:
         with database.transaction():
             messages.rebuild_index(database)

@@ -70,6 +70,12 @@ def forget_states(database: Database, source_id: str) -> None:
     database.execute(_FORGET_STATES, {"source": source_id})
 
 
+def forget_all(database: Database) -> None:
+    """Deletes the records of all files, so that each is read again."""
+    database.execute("DELETE FROM imported_file")
+    forget_looks(database)
+
+
 # -- looks -----------------------------------------------------------------------------
 
 _LOOKED = "SELECT digest, format FROM file_look WHERE path_hash = ? AND look = ?"
@@ -88,6 +94,11 @@ def look(database: Database, path_hash: str, look: str, digest: str, format_name
     """Records how a file looked that has this digest."""
     with database.transaction():
         database.execute(_LOOK, (path_hash, look, digest, format_name))
+
+
+def forget_looks(database: Database) -> None:
+    """Deletes how files looked, so that each is opened again."""
+    database.execute("DELETE FROM file_look")
 
 
 # -- texts, for a scrub ----------------------------------------------------------------

@@ -51,6 +51,11 @@ def seq_of(database: Database, source_id: str) -> int | None:
     return None if seq is None else int(seq)
 
 
+def id_of(database: Database, source_seq: int) -> str:
+    """The id of a stored source."""
+    return str(database.value("SELECT id FROM source WHERE seq = ?", (source_seq,)))
+
+
 def is_mine(database: Database, source_id: str) -> bool:
     """Whether the reader has said that the source's user is the reader."""
     value = database.value("SELECT is_mine FROM source WHERE id = ?", (source_id,))

@@ -347,3 +347,26 @@ ALTER TABLE entry DROP COLUMN first_ms;
 ALTER TABLE entry DROP COLUMN salience;
 CREATE INDEX entry_salient ON entry (kind, state, weight DESC) WHERE statement_seq IS NOT NULL;
 """
+
+# Step 24. What was forgotten, without its words.
+FORGETTING = """
+CREATE TABLE forgetting (           -- when something was forgotten, and how much
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  at_ms INTEGER NOT NULL,
+  chosen_by TEXT NOT NULL,          -- JSON list of how it was chosen, such as 'source' and 'until'
+  messages INTEGER NOT NULL,
+  sources INTEGER NOT NULL,         -- that had them
+  nodes INTEGER NOT NULL,           -- that were above them
+  is_done INTEGER NOT NULL DEFAULT 0 CHECK (is_done IN (0, 1)),  -- 0: it was interrupted
+  undone_at_ms INTEGER              -- when its tombstones were deleted; NULL while they are there
+) STRICT;
+CREATE TABLE tombstone (            -- what a log must not bring back
+  mark BLOB PRIMARY KEY,            -- keyed hash, see forgetting/tombstones.py
+  forgetting_seq INTEGER NOT NULL REFERENCES forgetting
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tombstone_forgetting ON tombstone (forgetting_seq);
+CREATE TABLE condemned (            -- messages that are about to be forgotten
+  message_seq INTEGER PRIMARY KEY REFERENCES message,
+  forgetting_seq INTEGER NOT NULL REFERENCES forgetting
+) STRICT;
+"""
