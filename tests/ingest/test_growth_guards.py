@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.growing_logs import ClaudeCodeLog
+from tests.helpers.growing_logs import ClaudeCodeLog, CopilotLog
 from tests.helpers.growing_memory import NAME, Growing, log_lines, texts, texts_in
 from treemem.importers import LogFile
 from treemem.importers.streams import marks
@@ -108,18 +108,18 @@ def test_attachments_are_written_from_the_start_of_the_log(on: Growing, tmp_path
 def test_no_mark_is_stored_behind_what_was_hashed(
     on: Growing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines, compare = log_lines(), growth._compared
+    lines, compare = log_lines(110), growth._compared
 
     def grown(*arguments: object, **options: bool) -> object:
         hashes = compare(*arguments, **options)  # type: ignore[arg-type]
         with on.log.open("ab") as stream:
-            stream.write(b"".join(lines[72:90]))
+            stream.write(b"".join(lines[72:]))
         return hashes
 
     with on.patch() as patch:
         patch.setattr(growth, "_compared", grown)
         on.read(b"".join(lines[:72]))
-    edited = _edited(lines[:90], len(b"".join(lines[:72])))
+    edited = _edited(lines, len(b"".join(lines[:72])))
     on.read(edited)
     assert texts(on) == texts_in([edited])
 
@@ -223,3 +223,18 @@ def test_a_mark_has_enough_behind_it(
 ) -> None:
     monkeypatch.setattr(marks, "_RECORDS_MIN", 50)
     assert marks.is_far_enough(records, size_bytes) == is_enough
+
+
+def test_what_is_missing_is_not_looked_for_in_a_log_that_is_read_on(
+    marks_near_the_end: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing = Growing(tmp_path / "on", monkeypatch, is_read_on=True)
+    lines = CopilotLog(random.Random(1), 0.0).lines(40)
+
+    def fail(*_: object) -> None:
+        raise AssertionError
+
+    with growing.memory:
+        growing.read(b"".join(lines[:30]))
+        monkeypatch.setattr(files.FileIngest, "_retire_missing", fail)
+        assert growing.read(b"".join(lines)).added
