@@ -16,8 +16,11 @@ from treemem.recovery.records import Records
 from treemem.store.database import driver
 
 HEX = "0123456789abcdef" * 2
+INDEXES = ("source_message_once", "message_identity")
+# Tested in test_recovering.py.
+FORGETTING = ("forgetting", "tombstone", "condemned")
 TABLES = [name for name in LAYOUTS if "_autoindex_" not in name and name not in (
-    "message", "source_message_once", "message_identity")]  # fmt: skip
+    "message", *INDEXES, *FORGETTING)]  # fmt: skip
 
 
 def found_in(path: Path) -> tuple[Found, int]:

@@ -56,3 +56,4 @@ def test_gaps_are_stretches_of_positions() -> None:
     assert places.gaps({}) == ()
     assert places.gaps({2: True}) == (Gap(0, 1),)
     assert places.gaps({0: False, 1: True, 2: False, 4: False}) == (Gap(0, 0), Gap(2, 4))
+    assert places.gaps({1: True, 3: False, 5: True}, are_sure=True) == (Gap(3, 3),)

@@ -27,6 +27,11 @@ _AS_THEY_ARE = {
     "log_file": "INSERT OR IGNORE INTO log_file VALUES (?, ?, ?, ?, ?, ?, ?)",
     "usage": "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 }
+# What was forgotten must not come back from a log. A forgetting of which only the tombstones are
+# left has no time and no numbers.
+_FORGETTING = "INSERT OR IGNORE INTO forgetting VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_TOMBSTONE = "INSERT OR IGNORE INTO tombstone VALUES (?, ?)"
+_HAS_TOMBSTONES = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'tombstone'"
 _CHOICE = """
 INSERT OR IGNORE INTO entry_choice (seq, text, project, state, chosen_at_ms) VALUES (?, ?, ?, ?, ?)
 """
@@ -48,6 +53,12 @@ def put(
             apart.append({"what": f"setting {name}", "why": "it is damaged", "text": value})
         else:
             settings.put(database, name, value)
+    if database.value(_HAS_TOMBSTONES):
+        rows = found.rows("tombstone")
+        unknown = {row[1] for row in rows} - {row[0] for row in found.rows("forgetting")}
+        database.many(_FORGETTING, found.rows("forgetting"))
+        database.many(_FORGETTING, [(seq, 0, "[]", 0, 0, 0, 1, None) for seq in sorted(unknown)])
+        database.many(_TOMBSTONE, rows)
     for table, sql in _AS_THEY_ARE.items():
         database.many(sql, found.rows(table))
     database.many(_END, [(identity, seq) for seq, identity in found.rows("source_end")])

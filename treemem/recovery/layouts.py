@@ -69,6 +69,10 @@ def _topic_id(value: Value) -> bool:
     return isinstance(value, str) and len(value) == 8 and value[0] == "t" and {*value[1:]} <= _HEX
 
 
+def _mark(value: Value) -> bool:
+    return isinstance(value, bytes) and len(value) == 16
+
+
 def _any(value: Value) -> bool:  # noqa: ARG001
     return True
 
@@ -165,6 +169,10 @@ _ALL = (
            _int, distinct=True),
     _table("checkpoint", _seq, _name, _seq, _count, _text, _int, _int, distinct=True),
     _table("program_state", _seq, _text, _text, _text, _text, _SEQS, _int, _int, distinct=True),
+    # What was forgotten. Files of versions without it have none of these.
+    _table("forgetting", _seq, _int, _text, _count, _count, _count, _flag, _INTS),
+    _keyed("tombstone", 1, _mark, _seq, distinct=True),
+    _table("condemned", _seq, _seq),
     # Indexes, which say some of it again.
     _keyed("source_message_once", 2, _seq, _seq, _count),
     _keyed("message_identity", 2, _hash, _seq),

@@ -116,10 +116,11 @@ class Gap:
     last: int
 
 
-def gaps(positions: Mapping[int, bool]) -> tuple[Gap, ...]:
+def gaps(positions: Mapping[int, bool], *, are_sure: bool = False) -> tuple[Gap, ...]:
     """The stretches of positions without a message, up to the last that is known.
 
-    positions: of a source, and whether its message was recovered.
+    positions: of a source, and whether its message was recovered. are_sure: leaves out those that
+    are not among the positions.
 
     Example:
         >>> gaps({0: True, 3: True, 4: False})
@@ -127,7 +128,7 @@ def gaps(positions: Mapping[int, bool]) -> tuple[Gap, ...]:
     """
     found: list[Gap] = []
     for position in range(max(positions, default=-1) + 1):
-        if positions.get(position):
+        if positions.get(position, are_sure):
             continue
         if found and found[-1].last == position - 1:
             found[-1] = Gap(found[-1].first, position)

@@ -147,6 +147,7 @@ class Recovery:
         self._sources = places.sources(self.found)
         self._members = places.members(self.found)
         self._counts = _Counts()
+        self._condemned = {row[0] for row in self.found.rows("condemned")}
         self._ids: dict[int, str] = {}  # of the messages that are proven, by row number
         self._lost: list[LostPlaces] = []
         self._unproven: set[int] = set()
@@ -180,8 +181,9 @@ class Recovery:
         known = [*self._sources.ids.values(), *self._sources.others]
         batch: list[Verified] = []
         ids: set[str] = set()
+        condemned = self._condemned
         for row in finding.messages(self._records, self.found.message_pages):
-            if row[0] in self._ids or row[1] in ids:
+            if row[0] in self._ids or row[1] in ids or row[0] in condemned:
                 continue
             verified = verifier.verified(row, sources_of.get(row[0], ()), known)
             if verified is None:
@@ -215,10 +217,14 @@ class Recovery:
         self.apart.append({"what": "message", "why": "its id is not the hash of it", **values})
 
     def _write_sources(self, database: Database, now: int) -> None:
+        # Then a position that nothing speaks of is perhaps that of a message that was forgotten.
+        has_forgotten = any(self.found.rows(name) for name in ("forgetting", "tombstone"))
         placed: set[int] = set()
         positions: dict[int, dict[int, bool]] = defaultdict(dict)
         present: list[Member] = []
         for member in self._members:
+            if member.message_seq in self._condemned:
+                continue
             is_there = member.message_seq in self._ids
             positions[member.source_seq][member.position] = is_there
             if is_there:
@@ -236,7 +242,7 @@ class Recovery:
         writing.put_sources(database, names, self._sources.rows, now)
         self._counts.unsure = writing.put_members(database, self.found, present)
         for seq, source_id in sorted(names.items()):
-            lost = places.gaps(positions[seq])
+            lost = places.gaps(positions[seq], are_sure=has_forgotten)
             if lost:
                 title = self._sources.rows[seq][3] if seq in self._sources.rows else None
                 count = sum(gap.last - gap.first + 1 for gap in lost)
@@ -244,7 +250,7 @@ class Recovery:
 
     def report(self, target: Path, apart: Path | None, topics: int) -> RecoveryReport:
         known = places.known_seqs(self.found, self._members) | self._unproven
-        lost = len(known - self._ids.keys())
+        lost = len(known - self._ids.keys() - self._condemned)
         counts = self._counts
         return RecoveryReport(
             file=self._path, new=target, messages=counts.messages,
