@@ -32,7 +32,10 @@ class Skipped:
 CUT_AT_END = "record cut off at the end of the file"
 # How many problems of a file a report quotes; the others are only counted.
 PROBLEMS_KEPT = 20
-_PLURALS = {"child": "children", "leaf": "leaves", "open": "open"}
+_PLURALS = {
+    "child": "children", "entry": "entries", "leaf": "leaves", "open": "open",
+    "summary": "summaries",
+}  # fmt: skip
 
 
 def count_of(number: int, noun: str) -> str:

@@ -172,8 +172,11 @@ class Cleaner(ABC):
         return value
 
     def clean_problems(self, text: str) -> str:
-        """Like clean, for a JSON list of problems: place, reason, and an excerpt in brackets."""
-        return self.clean_json(text)
+        """Like clean, for a JSON list of problems: place, reason, and an excerpt in brackets. The
+        place is the user's own file."""
+        places = [problem.partition(": ") for problem in json_text.list_of(text)]
+        cleaned = [(place, colon, self.clean(reason)) for place, colon, reason in places]
+        return text if cleaned == places else json.dumps(["".join(parts) for parts in cleaned])
 
 
 class TextCleaner(Cleaner):
