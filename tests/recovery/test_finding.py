@@ -17,10 +17,8 @@ from treemem.store.database import driver
 
 HEX = "0123456789abcdef" * 2
 INDEXES = ("source_message_once", "message_identity")
-# Tested in test_recovering.py.
-FORGETTING = ("forgetting", "tombstone", "condemned")
 TABLES = [name for name in LAYOUTS if "_autoindex_" not in name and name not in (
-    "message", *INDEXES, *FORGETTING)]  # fmt: skip
+    "message", *INDEXES)]  # fmt: skip
 
 
 def found_in(path: Path) -> tuple[Found, int]:

@@ -18,7 +18,6 @@ import treemem
 from tests.helpers.damages import (
     PLACES,
     RULE,
-    SAID,
     SECRET,
     TASK,
     Whole,
@@ -35,9 +34,9 @@ from treemem import (
     Message,
     UsageError,
 )
-from treemem.recovery.damaged_pages import DamagedPages
+from treemem.forgetting.tombstones import Tombstones, mark_of
 from treemem.recovery.places import NAMELESS
-from treemem.recovery.recovering import PART, Recovery
+from treemem.recovery.recovering import PART
 from treemem.store.database import Database, driver
 
 # `make test-damages` tries many.
@@ -153,43 +152,37 @@ def test_a_decision_of_which_two_copies_differ_is_kept_apart(
     assert (report.choices, report.kept_apart, report.lost) == (1, 1, 0)
 
 
-FORGETTING = """
-CREATE TABLE IF NOT EXISTS forgetting (seq INTEGER PRIMARY KEY, at_ms INTEGER, chosen_by TEXT,
-  messages INTEGER, sources INTEGER, nodes INTEGER, is_done INTEGER, undone_at_ms INTEGER);
-CREATE TABLE IF NOT EXISTS tombstone (mark BLOB PRIMARY KEY, forgetting_seq INTEGER) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS condemned (message_seq INTEGER PRIMARY KEY, forgetting_seq INTEGER);
-"""
-
-
-def test_what_was_forgotten_or_is_about_to_be_does_not_come_back(whole: Whole, hurt: Path) -> None:
+def test_what_was_forgotten_or_is_about_to_be_does_not_come_back(
+    whole: Whole, hurt: Path, tmp_path: Path
+) -> None:
     hurt.write_bytes(whole.data)
+    with Memory.open(hurt) as memory:
+        before = memory.messages("chat/1")
+        kept, forgotten, condemned = before[0], before[2], before[6]
+        memory.forget(messages=[forgotten.id])
     with closing(driver.connect(str(hurt))) as connection:
-        connection.executescript(FORGETTING)
-        sql = "SELECT message_seq FROM source_message WHERE source_seq = 1 AND position IN (2, 4)"
-        gone, condemned = (seq for (seq,) in connection.execute(sql))
-        (condemned_id,) = connection.execute(
-            "SELECT id FROM message WHERE seq = ?", (condemned,)
+        sql = "INSERT INTO condemned SELECT seq, 1 FROM message WHERE id = ?"
+        connection.execute(sql, (condemned.id,))
+        # As if its row were in a page that was not overwritten.
+        sql = "INSERT INTO tombstone VALUES (?, 1)"
+        (key,) = connection.execute(
+            "SELECT value FROM setting WHERE name = 'redaction key'"
         ).fetchone()
-        connection.execute("PRAGMA foreign_keys = OFF")
-        connection.execute("DELETE FROM source_message WHERE message_seq = ?", (gone,))
-        connection.execute("DELETE FROM message WHERE seq = ?", (gone,))
-        connection.execute("INSERT INTO forgetting VALUES (1, 5, '[]', 1, 1, 1, 0, NULL)")
-        marks = [(bytes([n]) * 16, 1 + n % 2) for n in range(20)]
-        connection.executemany("INSERT INTO tombstone VALUES (?, ?)", marks)
-        connection.execute("INSERT INTO condemned VALUES (?, 1)", (condemned,))
+        connection.execute(sql, (mark_of(f"id:{kept.id}", bytes.fromhex(key)),))
+        tombstones = connection.execute("SELECT * FROM tombstone ORDER BY mark").fetchall()
+        record = connection.execute("SELECT * FROM forgetting").fetchall()
         connection.commit()
-    with closing(DamagedPages(hurt)) as pages, closing(Database(Path(":memory:"))) as database:
-        for sql in FORGETTING.split(";")[:-1]:
-            database.execute(sql)
-        recovery = Recovery(pages, hurt)
-        recovery.write(database, lambda: 0)
-        assert database.rows("SELECT mark, forgetting_seq FROM tombstone") == marks
-        assert database.rows("SELECT seq, at_ms FROM forgetting") == [(1, 5), (2, 0)]
-        said = {row[0] for row in database.rows(SAID)}
-    assert len(said) == len(whole.said) - 2
-    assert condemned_id not in said
-    report = recovery.report(hurt, None, 0)
-    assert (report.lost, report.lost_places) == (0, ())
+    assert record
+    report = treemem.recover(hurt, tmp_path / "new.sqlite3")
+    with Memory.open(tmp_path / "new.sqlite3") as memory:
+        ids = [message.id for message in memory.messages("chat/1")]
+        gone = {kept.id, forgotten.id, condemned.id}
+        assert ids == [message.id for message in before if message.id not in gone]
+    with closing(Database(tmp_path / "new.sqlite3")) as database:
+        assert database.rows("SELECT * FROM tombstone ORDER BY mark") == tombstones
+        assert database.rows("SELECT * FROM forgetting") == record
+        assert Tombstones(database).has_id(str(forgotten.id))
+    assert report.kept_apart == 0
 
 
 def test_nothing_is_written_over_and_what_is_no_memory_is_said_so(

@@ -31,7 +31,6 @@ _AS_THEY_ARE = {
 # left has no time and no numbers.
 _FORGETTING = "INSERT OR IGNORE INTO forgetting VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _TOMBSTONE = "INSERT OR IGNORE INTO tombstone VALUES (?, ?)"
-_HAS_TOMBSTONES = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'tombstone'"
 _CHOICE = """
 INSERT OR IGNORE INTO entry_choice (seq, text, project, state, chosen_at_ms) VALUES (?, ?, ?, ?, ?)
 """
@@ -43,22 +42,26 @@ INSERT OR IGNORE INTO source_end (source_seq, identity) SELECT seq, ? FROM sourc
 """
 
 
-def put(
-    database: Database, found: Found, known: Mapping[int, str], apart: list[dict[str, object]]
-) -> int:
-    """Writes settings, choices, and what other tables say that nothing is derived from. known: the
-    messages that are there. Returns the number of choices; adds to apart what is not sure."""
+def put_settings(database: Database, found: Found, apart: list[dict[str, object]]) -> None:
+    """Writes settings, and what tells which messages were forgotten. Adds to apart a setting that
+    is damaged."""
     for name, value in found.rows("setting"):
         if name in (settings.REDACTION, settings.SCRUBS) and json_text.value_of(value) is None:
             apart.append({"what": f"setting {name}", "why": "it is damaged", "text": value})
         else:
             settings.put(database, name, value)
-    if database.value(_HAS_TOMBSTONES):
-        rows = found.rows("tombstone")
-        unknown = {row[1] for row in rows} - {row[0] for row in found.rows("forgetting")}
-        database.many(_FORGETTING, found.rows("forgetting"))
-        database.many(_FORGETTING, [(seq, 0, "[]", 0, 0, 0, 1, None) for seq in sorted(unknown)])
-        database.many(_TOMBSTONE, rows)
+    rows = found.rows("tombstone")
+    unknown = {row[1] for row in rows} - {row[0] for row in found.rows("forgetting")}
+    database.many(_FORGETTING, found.rows("forgetting"))
+    database.many(_FORGETTING, [(seq, 0, "[]", 0, 0, 0, 1, None) for seq in sorted(unknown)])
+    database.many(_TOMBSTONE, rows)
+
+
+def put(
+    database: Database, found: Found, known: Mapping[int, str], apart: list[dict[str, object]]
+) -> int:
+    """Writes choices, and what other tables say that nothing is derived from. known: the messages
+    that are there. Returns the number of choices; adds to apart what is not sure."""
     for table, sql in _AS_THEY_ARE.items():
         database.many(sql, found.rows(table))
     database.many(_END, [(identity, seq) for seq, identity in found.rows("source_end")])

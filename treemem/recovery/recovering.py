@@ -20,6 +20,7 @@ from pathlib import Path
 import orjson
 
 from treemem.errors import DatabaseCorruptError, DatabaseError, UsageError
+from treemem.forgetting.tombstones import Tombstones
 from treemem.recovery import choices, finding, places, writing
 from treemem.recovery.damaged_pages import DamagedPages
 from treemem.recovery.finding import Found
@@ -155,6 +156,7 @@ class Recovery:
     def write(self, database: Database, clock: Clock) -> None:
         """Writes the truth into the new file, and admits the jobs that make the rest."""
         with database.transaction():
+            choices.put_settings(database, self.found, self.apart)
             self._write_messages(database)
             if not self._ids:
                 raise DatabaseCorruptError(
@@ -181,9 +183,11 @@ class Recovery:
         known = [*self._sources.ids.values(), *self._sources.others]
         batch: list[Verified] = []
         ids: set[str] = set()
-        condemned = self._condemned
+        tombstones = Tombstones(database)
         for row in finding.messages(self._records, self.found.message_pages):
-            if row[0] in self._ids or row[1] in ids or row[0] in condemned:
+            if row[0] in self._ids or row[1] in ids or row[0] in self._condemned:
+                continue
+            if tombstones.has_id(row[1]):  # in a page that was not overwritten
                 continue
             verified = verifier.verified(row, sources_of.get(row[0], ()), known)
             if verified is None:
