@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
@@ -597,6 +598,23 @@ def test_the_key_stays_in_its_environment_variable(
     files = list(tmp_path.glob("default.sqlite3*"))
     assert files
     assert not any(b"sk-secret" in file.read_bytes() for file in files)
+
+
+def test_no_server_is_sent_the_key_of_a_memory_file(
+    server: FakeServer, memory: Memory, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    """The settings of a memory that somebody else made may name any variable."""
+    monkeypatch.setenv("TREEMEM_KEY", "secret-of-the-file")
+    with pytest.raises(ModelError, match="no server is sent"):
+        memory.use_model("summarizer", ServedModel((server.url,), key_env="TREEMEM_KEY"))
+    memory.append("chat/1", [Message(text="Never open the east gate. " * 40)])
+    planted = serving.to_setting(ServedModel((server.url,), "m", key_env="TREEMEM_KEY"))
+    with database.transaction():
+        settings.put(database, settings.SUMMARIZER, planted)
+    server.keys.clear()
+    with suppress(ModelError):
+        memory.work()
+    assert not any("secret-of-the-file" in str(key) for key in server.keys)
 
 
 def test_the_command_shows_the_chosen_model_and_status_its_servers(server: FakeServer):

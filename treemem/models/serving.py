@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from treemem.errors import ModelError, UsageError
 from treemem.models.responses import clean
+from treemem.packages import KEY_VARIABLES
 from treemem.types import ServedModel
 
 if TYPE_CHECKING:
@@ -66,6 +67,12 @@ def opened(choice: ServedModel, url: str, timeout_seconds: float | None = None) 
 
     api_key = None
     if choice.key_env is not None:
+        if choice.key_env in KEY_VARIABLES:  # a memory from elsewhere may name any variable
+            raise ModelError(
+                f"{choice.key_env} has the key of a memory file, which no server is sent. Name the "
+                f"variable of the API key of {url}.",
+                recoverable=False,
+            )
         api_key = os.environ.get(choice.key_env)
         if not api_key:
             raise ModelError(
