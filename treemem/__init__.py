@@ -81,7 +81,13 @@ if TYPE_CHECKING:
     from treemem.assistant.conversation import ChatAnswer, Conversation
     from treemem.assistant.values import Citation, Reply, ReplySentence
     from treemem.backups.api import check_backups, list_backups, restore
-    from treemem.backups.values import BackupProgress, BackupReport, RestoreReport, SnapshotView
+    from treemem.backups.values import (
+        BackupProgress,
+        BackupReport,
+        ImportReport,
+        RestoreReport,
+        SnapshotView,
+    )
     from treemem.browsing.names import KnownNames
     from treemem.browsing.on_day import DaysByTool, DaySource, SaidOnDay
     from treemem.checkers.calibration import Calibration, Measured
@@ -245,6 +251,7 @@ __all__ = [  # noqa: RUF022
     "Hours",
     "IdKind",
     "ImportFileError",
+    "ImportReport",
     "Importer",
     "Include",
     "IngestReport",
@@ -481,6 +488,7 @@ if not TYPE_CHECKING:
         "WorkReport": "reports",
         "BackupProgress": "backups.values",
         "BackupReport": "backups.values",
+        "ImportReport": "backups.values",
         "RestoreReport": "backups.values",
         "SnapshotView": "backups.values",
         "check_backups": "backups.api",

@@ -64,6 +64,8 @@ COMMANDS = {
     "restore": ("upkeep.restore", "Bring a memory back from a backup."),
     "encrypt": ("upkeep.encrypt", "Encrypt the memory file, or change its key."),
     "decrypt": ("upkeep.encrypt", "Make the encrypted memory file a plain one."),
+    "export": ("upkeep.export", "Write everything as lines of JSON, readable without treemem."),
+    "import": ("upkeep.import_", "Take in what treemem export has written."),
     "doctor": ("upkeep.doctor", "Check that the memory file is intact."),
     "recover": ("upkeep.recover", "Write a new memory of what can be read of a damaged one."),
     "help": ("upkeep.help", "Show the help of a command."),

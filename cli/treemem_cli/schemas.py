@@ -189,6 +189,7 @@ def _of_backups() -> dict[str, Any]:
         "backup list": list[treemem.SnapshotView],
         "backup check": list[treemem.SnapshotView],
         "restore": treemem.RestoreReport,
+        "import": treemem.ImportReport,
     }
 
 

@@ -122,7 +122,21 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         "scrub": [["--dry-run"], ["--yes"]], "path": [[], ["--all"]],
         "recover": [[str(path), f"{path}.new"]],
     }  # fmt: skip
-    return own.get(name, [[]])
+    return own.get(name) or backup_arguments(path, name) or [[]]
+
+
+def backup_arguments(path: Path, name: str) -> list[list[str]]:
+    """The same for the commands of backups, which read what another one has written."""
+    folder, lines = f"{path}.backups/", f"{path}.jsonl"
+    if name in ("backup list", "backup check", "restore"):
+        assert run("--db", str(path), "backup", folder).exit_code == 0
+    if name == "import":
+        assert run("--db", str(path), "export", lines).exit_code == 0
+    listed = [[folder]]
+    return {
+        "backup make": [[folder], [f"{path}.copy"]], "backup list": listed, "backup check": listed,
+        "restore": [[folder, f"{path}.new"]], "import": [[lines]],
+    }.get(name, [])  # fmt: skip
 
 
 @pytest.mark.parametrize("name", sorted(set(schemas.outputs()) - NOT_RUN))

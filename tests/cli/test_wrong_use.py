@@ -39,10 +39,10 @@ def test_a_misspelled_command_names_the_one_that_is_meant(typed: str, meant: str
      ("topic delete", "treemem forget --topic"), ("rule delete", "Did you mean 'drop'?"),
      ("ledger forget", "Did you mean 'drop'?"), ("job remove", "Did you mean 'cancel'?"),
      ("model delete", "treemem model path NAME"), ("find", "Did you mean 'search'?"),
-     ("import", "Did you mean 'ingest'?"), ("shrink", "Did you mean 'compact'?"),
+     ("shrink", "Did you mean 'compact'?"),
      ("ls", "treemem source list"),
      ("source ls", "Did you mean 'list'?"),
-     ("dump", "Did you mean 'backup'?"), ("help erase", "forget")],
+     ("dump", "Did you mean 'export'?"), ("help erase", "forget")],
 )  # fmt: skip
 def test_a_command_of_another_name_is_answered_by_what_it_does(typed: str, answer: str) -> None:
     result = run(*typed.split())

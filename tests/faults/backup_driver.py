@@ -34,6 +34,10 @@ def main() -> None:
     if kind == "restore":
         armed = True
         restore(memory_path, target, overwrite=Path(target).exists())
+    elif kind == "import":
+        with Memory.open(target) as memory:
+            armed = True
+            memory.import_from(memory_path)
     else:
         with Memory.open(memory_path, must_exist=True) as memory:
             armed = True

@@ -8,17 +8,26 @@ Tested in tests/backups/test_files.py and tests/backups/test_folders.py.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
 from treemem import times
 from treemem.arguments import checked
 from treemem.backups import keeping
-from treemem.backups.values import BackupProgress, BackupReport, RestoreReport, SnapshotView
+from treemem.backups.values import (
+    BackupProgress,
+    BackupReport,
+    ImportReport,
+    RestoreReport,
+    SnapshotView,
+)
 from treemem.errors import BackupError
 from treemem.sessions.boundary import Bounded
+from treemem.store.database import Database
+from treemem.store.file import modes
 from treemem.times import Clock
+from treemem.types import TreeShape
 
 
 @checked
@@ -26,6 +35,7 @@ class BackupMethods(Bounded):
     """The methods of Memory for copies of it."""
 
     _clock: Clock
+    _shape: TreeShape
 
     def backup(
         self,
@@ -59,6 +69,56 @@ class BackupMethods(Bounded):
                 f"{place}{os.sep}"
             )
         return single.to_file(self._database, place, self._clock(), progress)
+
+    def export_lines(self, *, with_key: bool = False) -> Iterator[bytes]:
+        """Yields the lines of an export of what is stored now: JSON, readable without treemem.
+
+        Has messages word for word, with ids, times, branches and origins, sources, sealed leaves,
+        live sessions, what you chose, and what models wrote; not what is made again from these, nor
+        attachments. with_key: also the key by which redacted messages are recognized when their
+        logs are read again, which is a secret.
+        """
+        from treemem.backups.portable import writing
+
+        other = Database(self._database.path, must_exist=True, key=self._database.key)
+        try:
+            yield from writing.lines(other, self._clock(), with_key=with_key)
+        finally:
+            other.close()
+
+    def export_to(self, file: str | Path, *, with_key: bool = False) -> int:
+        """Writes an export to a new, private file, durably, and returns the number of lines; see
+        export_lines. Raises BackupError if the file exists, and DiskFullError."""
+        from treemem.backups import parts
+
+        target = Path(file)
+        if target.exists():
+            raise BackupError(f"{target} exists already. It was not changed. Name another file.")
+        part = target.with_name(target.name + parts.PART)
+        number = 0
+        with parts.room_for(target.parent, "the export"):
+            modes.create_folder(target.parent)
+            with parts.new(part, f"Another export to {target}"):
+                with part.open("r+b") as stream:
+                    for line in self.export_lines(with_key=with_key):
+                        stream.write(line)
+                        number += 1
+                parts.sync(part)
+                parts.place(part, target, replacing=False)
+        return number
+
+    def import_from(self, file: str | Path) -> ImportReport:
+        """Takes an export in, and makes trees, ledger and topics without a model.
+
+        Ids are those of the export, and nothing is stored twice: a source that is there as it is is
+        passed over, and one that is there otherwise is left as it is and named in differing. All
+        messages must have the hashes that their ids are, else nothing is stored. Take in only what
+        you have exported: the rules and choices in it become yours. Raises BackupError,
+        NotFoundError.
+        """
+        from treemem.backups.portable import reading
+
+        return reading.taken_in(self._database, Path(file), self._clock, self._shape)
 
 
 def list_backups(folder: str | Path) -> list[SnapshotView]:

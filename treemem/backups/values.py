@@ -70,3 +70,23 @@ class RestoreReport:
     sources: int
     attachments: int
     former: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What was taken in from an export. path: of the file. sources, messages: that are new. known:
+    sources that were there as they are. differing: ids of sources that were there otherwise, and
+    were left as they are. forgotten: of sources that were left out, since something in them was
+    forgotten here. statements: of models, that passed the checks; refused: that did not.
+    is_unfinished: jobs of a process that was killed are not free yet; to import the file again in a
+    minute takes in topics and what models wrote."""
+
+    path: Path
+    sources: int
+    messages: int
+    known: int
+    differing: tuple[str, ...]
+    forgotten: tuple[str, ...]
+    statements: int
+    refused: int
+    is_unfinished: bool

@@ -155,7 +155,7 @@ def add(
         seq_of[item.id] = seq
     rows = [_message_row(seq_of[item.id], item, tokens[item.id]) for item in new]
     database.many(MESSAGE_INSERT, rows)
-    database.execute(_INDEX_WORDS, (next_seq, next_seq + len(new) - 1))
+    database.execute(INDEX_WORDS, (next_seq, next_seq + len(new) - 1))
     event_days.add(database, [_event_source(seq_of[item.id], item) for item in new])
     database.many(_ALIAS, [(item.alias, seq_of[item.id]) for item in new if item.alias])
     _join(database, source_seq, batch, seq_of, snapshot=snapshot)
@@ -271,7 +271,7 @@ UPDATE message SET author = :author, text = :text, exact = :exact, search_text =
   chars = :chars, tokens = :tokens, extras = :extras, origin = :origin WHERE seq = :seq
 """
 # Most messages have a text alone. The view would copy it, which for a long one takes much memory.
-_INDEX_WORDS = """
+INDEX_WORDS = """
 INSERT INTO message_fts (rowid, text)
 SELECT m.seq, CASE WHEN m.author IS NULL AND m.search_text IS NULL THEN m.text ELSE s.text END
 FROM message m JOIN message_search s ON s.seq = m.seq WHERE m.seq BETWEEN ? AND ?
@@ -292,7 +292,7 @@ def rewrite(database: Database, seq: int, message: Message, tokens: int, scrubbe
          "search_text": search_text(message.author, text), "chars": len(text), "tokens": tokens,
          "extras": _extras(message, scrubbed), "origin": message.origin},
     )  # fmt: skip
-    database.execute(_INDEX_WORDS, (seq, seq))
+    database.execute(INDEX_WORDS, (seq, seq))
     sent_at = database.value("SELECT sent_at FROM message WHERE seq = ?", (seq,))
     event_days.replace(database, (seq, message.role, message.kind, sent_at, text))
 

@@ -28,6 +28,8 @@ SCRUBS: Final = "scrubs"
 # a JSON list of paths.
 MEMORY_ID: Final = "memory id"
 BLOB_FOLDERS: Final = "attachment folders"
+# The digest of an export, while what it says of topics and summaries is not taken in yet.
+IMPORTING: Final = "importing"
 # In a file that is a backup: of which memory, when it was made, and how many messages it has.
 BACKUP_OF: Final = "backup of"
 

@@ -131,6 +131,14 @@ def _span_of(piece: sealing.Piece) -> Span:
     return Span(piece.message_id, piece.start, piece.end, piece.tokens)
 
 
+def put_sealed(
+    database: Database, source_id: str, leaves: Iterable[Sequence[Span]], shape: TreeShape
+) -> None:
+    """Stores leaves that were sealed elsewhere, in order, and the groups that they fill."""
+    leaf_seqs = [_put_leaf(database, spans) for spans in leaves]
+    extend(database, ensure_tree(database, "source", source_id), leaf_seqs, shape)
+
+
 # -- nodes -----------------------------------------------------------------------------
 
 _NODE_FIND = "SELECT seq, provisional FROM node WHERE id = ?"
