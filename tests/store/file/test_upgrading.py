@@ -189,7 +189,7 @@ def test_a_disk_that_is_full_in_the_middle_leaves_the_file_as_it_was(
         assert memory.status().messages == 9
 
 
-def test_the_copy_is_removed_after_its_time_and_by_a_scrub(tmp_path: Path) -> None:
+def test_the_copy_is_removed_after_its_time_and_by_what_removes_words(tmp_path: Path) -> None:
     path = released.make(tmp_path / "a.sqlite3", MIDDLE)
     copy = copy_of(path, MIDDLE)
     days = 86_400
@@ -200,9 +200,14 @@ def test_the_copy_is_removed_after_its_time_and_by_a_scrub(tmp_path: Path) -> No
         os.utime(copy, (moment, moment))
         Memory.open(path).close()
         assert copy.exists() is is_there
-    shutil.copy(released.make(tmp_path / "b.sqlite3", MIDDLE), copy)
+    earlier = released.make(tmp_path / "b.sqlite3", MIDDLE)
+    shutil.copy(earlier, copy)
     with closing(Database(path)) as database:
         database.compact()
+    assert not copy.exists()
+    shutil.copy(earlier, copy)
+    with Memory.open(path) as memory:
+        memory.forget(text="goats")
     assert not copy.exists()
 
 

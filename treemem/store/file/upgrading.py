@@ -74,7 +74,10 @@ def upgrade(connection: Any, memory: Path, driver: Any, connect: Callable[[str],
     kept = ""
     if copy is not None:
         size = _size(copy.stat().st_size)
-        kept = f" The file as it was is {copy} ({size}), for {KEPT_DAYS} days or until a scrub."
+        kept = (
+            f" The file as it was is {copy} ({size}), for {KEPT_DAYS} days, or until something is "
+            "scrubbed or forgotten."
+        )
     return [f"{memory} was changed from schema {before} to {SCHEMA_VERSION}.{kept}"]
 
 
