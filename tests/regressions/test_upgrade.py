@@ -90,12 +90,24 @@ DROP TABLE condemned;
 DROP TABLE tombstone;
 DROP TABLE forgetting;
 DROP INDEX tree_not_laid;
+DROP INDEX tree_not_placed;
+DROP INDEX source_parent;
+DROP INDEX topic_changed;
+DROP TRIGGER topic_gains_leaf;
+DROP TRIGGER topic_is_without_leaf;
+DROP TABLE topic_census;
+DROP TABLE phrase_count;
+DROP TABLE topic_phrase;
+DROP TABLE waiting_phrase;
+ALTER TABLE topic DROP COLUMN changed;
+ALTER TABLE topic DROP COLUMN made_of;
+ALTER TABLE tree DROP COLUMN placed_root;
 ALTER TABLE tree DROP COLUMN members;
 ALTER TABLE tree DROP COLUMN laid_root;
 DELETE FROM _sqlite_migrations
 WHERE name IN (
   'm015_lean_ledger', 'm016_log_marks', 'm017_sessions', 'm018_looks', 'm019_subjects',
-  'm021_laid_out', 'm024_forgetting');
+  'm021_laid_out', 'm024_forgetting', 'm025_census');
 PRAGMA user_version = 14;
 """
 TO_SCHEMA_8 = """

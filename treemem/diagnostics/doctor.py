@@ -27,6 +27,7 @@ from treemem.queue import jobs
 from treemem.reports import count_of
 from treemem.store import event_days, messages, settings, vectors
 from treemem.store.database import Database, Row
+from treemem.topics import census
 from treemem.tree import everything
 from treemem.types import Message, Span, TreeShape
 from treemem.worker import collection_jobs, embed_jobs, source_jobs
@@ -455,6 +456,7 @@ def repair(database: Database, now_ms: int) -> None:
         _repair_vectors(database)
         embed_jobs.admit_all(database, now_ms)
         everything.forget(database)
+        census.forget(database)
         collection_jobs.admit(database, now_ms, at_once=True)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from treemem.store import sources, vectors
 from treemem.store.database import Database
+from treemem.topics import census
 from treemem.topics import store as topics
 from treemem.tree import builder, unsealing
 from treemem.types import TreeShape
@@ -36,6 +37,7 @@ def reseal_sources(
     source_seqs = {source_id: source_seq for source_seq, source_id in affected}
     loose = unsealing.detach(database, nodes, source_seqs, shape)
     topics.remove_leaves(database, nodes)
+    census.forget(database)  # which has hashes of their phrases
     unsealing.delete(database, nodes)
     if before_sealing is not None:
         before_sealing()

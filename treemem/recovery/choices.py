@@ -18,6 +18,7 @@ from treemem.sessions import shapes
 from treemem.store import json_text, messages, settings
 from treemem.store.database import Database
 from treemem.times import Clock
+from treemem.topics import census
 from treemem.topics import store as topic_store
 from treemem.worker import collection_jobs
 
@@ -114,7 +115,7 @@ def put_topics(database: Database, found: Found, clock: Clock) -> int:
     with database.transaction():
         for topic in topic_store.topics(database):
             topic_store.remove(database, topic.id)
-        for _, topic_id, name, named, pinned in topics.values():
+        for _, topic_id, name, named, pinned, *_ in topics.values():
             database.execute(_TOPIC, (topic_id, name if named else None, named, pinned))
         database.many(_LEAF, [
             (1 if own is None else own, topics[topic_seq][1], leaves[node_seq])
@@ -127,6 +128,7 @@ def put_topics(database: Database, found: Found, clock: Clock) -> int:
             database.execute(_ALIAS, values)
         database.many(_PART, [(alias, leaves[node_seq]) for alias, node_seq in
                               found.rows("topic_part") if node_seq in leaves])  # fmt: skip
+        census.forget(database)
         collection_jobs.admit(database, clock(), at_once=True)
     merged = {row[1] for row in aliases}
     return sum(bool(row[3] or row[4] or row[0] in merged) for row in topics.values())

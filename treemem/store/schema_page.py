@@ -34,7 +34,7 @@ def markdown() -> str:
         event_days.TABLE, additions.MERGES, additions.TITLES, additions.LOG_MARKS, live.LIVE,
         live.PRIVATE, live.PROGRAM_STATE, additions.LEAN, entries.FORMER,
         additions.SESSIONS, additions.LOOKS, additions.SUBJECTS, additions.LAID_OUT,
-        additions.STRETCHES, additions.NARROW, additions.FORGETTING,
+        additions.STRETCHES, additions.NARROW, additions.FORGETTING, additions.CENSUS,
     ))  # fmt: skip
     added: dict[str, list[str]] = {}
     for table, column in _ADDED.findall(ddl):

@@ -15,12 +15,12 @@ from treemem.models import embedders
 from treemem.store import settings, summaries, vectors
 from treemem.store.database import Database
 from treemem.summarize import extractive_views
-from treemem.topics import clustering, merging, naming
+from treemem.topics import census, clustering, merging, naming
 from treemem.topics import profiles as leaf_profiles
 from treemem.topics import store as topic_store
-from treemem.topics.clustering import EarlierTopic
+from treemem.topics.clustering import EarlierTopic, Placing
 from treemem.topics.store import LeafRow, Topic
-from treemem.topics.subjects import Leaf, Said
+from treemem.topics.subjects import Leaf, Said, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,12 +59,17 @@ def read_batch(database: Database) -> bool:
     with database.transaction():
         producer = extractive_views.ensure_producer(database)
         unread = topic_store.unread_leaves(database, producer)
-    batch = unread[:LEAVES_AT_ONCE]
-    profiles = {seq: leaf_profiles.profile_of(summaries.excerpts(database, seq)) for seq in batch}
+    read(database, unread[:LEAVES_AT_ONCE])
+    return len(unread) > LEAVES_AT_ONCE
+
+
+def read(database: Database, leaf_seqs: Sequence[int]) -> None:
+    """Reads and stores the profiles of these leaves."""
+    profiles = {seq: leaf_profiles.profile_of(summaries.excerpts(database, seq))
+                for seq in leaf_seqs}  # fmt: skip
     with database.transaction():
         for seq, phrases in profiles.items():
             topic_store.put_profile(database, seq, phrases)
-    return len(unread) > len(batch)
 
 
 # -- placing ---------------------------------------------------------------------------
@@ -79,21 +84,57 @@ def place(database: Database) -> TopicNamer:
             version = _version(database)
         leaves = _leaves(database, before)
         said = Said(leaves)
+        space = Space(leaves, _vectors(database, leaves), said)
         # A tail that is newer than the last reading has its predecessor's topics but no profile.
         read = {leaf.seq for leaf in leaves}
         members = {topic.id: [seq for seq in topic.leaves if seq in read]
                    for topic in before.topics}  # fmt: skip
-        placing = clustering.place(leaves, members, _vectors(database, leaves), said)
+        placing = clustering.place_in(space, members)
+        noted = _Noted(space, before, placing) if census.is_wanted(database) else None
         with database.transaction():
             if _version(database) != version and _state(database) != before:
                 continue
-            for topic in before.topics:
-                joining = [seq for seq, names in placing.joined.items() if topic.id in names]
-                topic_store.add(database, topic.id, joining)
-                _follow_chats(database, before, topic, joining)
-            for leaf_seqs in placing.created:
-                _create(database, before, leaf_seqs)
+            created = store_placing(database, before, placing)
+            if noted is None:
+                census.forget(database)
+            else:
+                noted.store(database, created)
             return TopicNamer(database, naming.Memory(leaves, said))
+
+
+def store_placing(database: Database, before: State, placing: Placing) -> list[str]:
+    """Stores where leaves are placed, in the caller's transaction. before: with the topics that
+    leaves join. Returns the ids of the new topics, in their order."""
+    for topic in before.topics:
+        joining = [seq for seq, names in placing.joined.items() if topic.id in names]
+        topic_store.add(database, topic.id, joining)
+        _follow_chats(database, before, topic, joining)
+    return [_create(database, before, leaf_seqs) for leaf_seqs in placing.created]
+
+
+class _Noted:
+    """What a census notes once the leaves are placed."""
+
+    def __init__(self, space: Space, before: State, placing: Placing) -> None:
+        members = {topic.seq: [*topic.leaves] for topic in before.topics}
+        seqs = {topic.id: topic.seq for topic in before.topics}
+        for leaf, names in placing.joined.items():
+            for name in names:
+                members[seqs[name]].append(leaf)
+        self._said = space.said
+        self._topics = {seq: space.centre(own) for seq, own in members.items()}
+        self._created = [space.centre(own) for own in placing.created]
+        placed = {seq for own in (*members.values(), *placing.created) for seq in own}
+        self._waiting = {
+            chapter[0]: space.subject(chapter) for chapter in clustering.waiting(space, placed)
+        }
+
+    def store(self, database: Database, created: Sequence[str]) -> None:
+        """Stores it. created: the ids of the new topics."""
+        seqs = topic_store.seqs_of(database, created)
+        topics = self._topics | dict(zip(seqs, self._created, strict=True))
+        noted = census.Census(self._said, topics, self._waiting)
+        census.put(database, extractive_views.ensure_producer(database), noted)
 
 
 def rebuild(database: Database, written: Callable[[], None]) -> None:
@@ -121,6 +162,7 @@ def rebuild(database: Database, written: Callable[[], None]) -> None:
             for members in new:
                 _create(database, before, members)
             topic_store.forget_names(database)
+            census.forget(database)
             written()
             return
 
@@ -159,9 +201,10 @@ def _vectors(database: Database, leaves: Sequence[Leaf]) -> Vectors:
     return {} if seq is None else vectors.node_vectors(database, seq, [leaf.seq for leaf in leaves])
 
 
-def _create(database: Database, before: State, members: tuple[int, ...]) -> None:
+def _create(database: Database, before: State, members: tuple[int, ...]) -> str:
     topic_id = topic_store.create(database, [before.leaves[seq].id for seq in members])
     topic_store.add(database, topic_id, members)
+    return topic_id
 
 
 _VERSION = "SELECT total_changes()"
@@ -176,15 +219,16 @@ def _version(database: Database) -> tuple[int, int]:
 def _without_lost_tails(database: Database) -> State:
     """The state after lost tails have been replaced."""
     before, version = _state(database), _version(database)
-    _replace_lost_tails(database, before)
+    replace_lost_tails(database, before, before.lost())
     return before if _version(database) == version else _state(database)
 
 
-def _replace_lost_tails(database: Database, before: State) -> None:
+def replace_lost_tails(database: Database, before: State, lost_seqs: set[int]) -> None:
     """Replaces each lost tail in its topics by the leaf that has most of its messages, and removes
-    topics without leaves unless the user named or pinned them."""
+    topics without leaves unless the user named or pinned them. before: with all topics, or with
+    those that have any of these leaves or of their heirs."""
     places = Counter(seq for topic in before.topics for seq in topic.leaves)
-    for lost in sorted(before.lost()):
+    for lost in sorted(lost_seqs):
         successors = topic_store.successors(database, lost)
         heir = next((seq for seq in successors if seq in before.leaves), None)
         for topic in before.topics:
@@ -195,7 +239,8 @@ def _replace_lost_tails(database: Database, before: State) -> None:
                     merging.follow(database, topic.id, [(heir, lost)])
                     places[heir] += 1
         topic_store.remove_leaf(database, lost)
-    for topic in topic_store.topics(database) if before.lost() else before.topics:
+    seqs = [topic.seq for topic in before.topics]
+    for topic in topic_store.topics(database, seqs) if lost_seqs else before.topics:
         if not topic.leaves and not (topic.named or topic.pinned):
             topic_store.remove(database, topic.id)
 

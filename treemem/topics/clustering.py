@@ -8,7 +8,7 @@ leaves of a chat stay together and a chance resemblance of two leaves links no c
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,7 @@ NEIGHBOURS = 8
 _NEW = "+"  # begins no topic's id
 
 Chapter = tuple[int, ...]
+Near = Callable[[Subject], list[tuple[float, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +69,25 @@ def place(
     a new topic where at least LEAVES_MIN leaves belong together, and wait otherwise. Leaves that
     are in a topic stay there.
     """
-    space = Space(leaves, vectors or {}, said)
+    return place_in(Space(leaves, vectors or {}, said), topics)
+
+
+def place_in(
+    space: Space, topics: Mapping[str, Sequence[int]], near: Near | None = None
+) -> Placing:
+    """Like place, for the leaves of a space. near: finds the topics that a subject is near, and how
+    near, the nearest first; topics are then those that have a leaf of a chapter."""
+    leaves = space.leaves.values()
     placed = {seq for members in topics.values() for seq in members}
     joined: dict[int, tuple[str, ...]] = {}
     left: list[Chapter] = []
     growing = {leaf.source for leaf in leaves if leaf.seq not in placed}
     chapters = [
         (chapter, is_only)
-        for chapter, is_only in _chapters(space, [x.seq for x in leaves if x.source in growing])
+        for chapter, is_only in chapters_of(space, [x.seq for x in leaves if x.source in growing])
         if not placed.issuperset(chapter)
     ]
-    homes = _Homes(space, topics, [chapter for chapter, _ in chapters])
+    homes = _Homes(space, topics, [chapter for chapter, _ in chapters], near)
     for chapter, is_only in chapters:
         waiting = [seq for seq in chapter if seq not in placed]
         if names := homes.of(chapter, is_only):
@@ -95,12 +104,15 @@ def place(
 
 
 class _Homes:
-    """Finds the topics that chapters belong to. chapters: those that may be asked for."""
+    """Finds the topics that chapters belong to. chapters: those that may be asked for. near: as for
+    place_in."""
 
     def __init__(
-        self, space: Space, topics: Mapping[str, Sequence[int]], chapters: Iterable[Chapter]
-    ) -> None:
+        self, space: Space, topics: Mapping[str, Sequence[int]], chapters: Iterable[Chapter],
+        near: Near | None = None,
+    ) -> None:  # fmt: skip
         self._space = space
+        self._near_elsewhere = near
         self._subjects = {chapter: space.subject(chapter) for chapter in chapters}
         self._topics = {name: frozenset(members) for name, members in topics.items() if members}
         self._names = list(self._topics)
@@ -125,9 +137,12 @@ class _Homes:
             kept = [(-shares[0], -shares[1], name) for name in own
                     if (shares := self._kept(name, chapter, subject, is_only))]  # fmt: skip
             return tuple(name for *_, name in sorted(kept)[:1])
-        near = self._near(subject)[:TOPICS_OF_A_LEAF]
+        if self._near_elsewhere is not None:
+            near = self._near_elsewhere(subject)
+        else:
+            near = [(value, self._names[at]) for value, at in self._near(subject)]
         least = SECOND_SHARE * near[0][0] if near else 0.0
-        return tuple(self._names[at] for value, at in near if value >= least)
+        return tuple(name for value, name in near[:TOPICS_OF_A_LEAF] if value >= least)
 
     def _near(self, subject: Subject) -> list[tuple[float, int]]:
         """The numbers of the topics that are near, and how near, the nearest first. Without
@@ -200,7 +215,7 @@ class _Homes:
         return None
 
 
-def _chapters(space: Space, seqs: Iterable[int]) -> list[tuple[Chapter, bool]]:
+def chapters_of(space: Space, seqs: Iterable[int]) -> list[tuple[Chapter, bool]]:
     """The chapters of all sources with these leaves, and whether each is its source's only one, in
     the order of their first leaves."""
     sources: dict[str, list[int]] = {}
@@ -214,6 +229,13 @@ def _chapters(space: Space, seqs: Iterable[int]) -> list[tuple[Chapter, bool]]:
 
 
 # -- communities -----------------------------------------------------------------------
+
+
+def waiting(space: Space, placed: Collection[int]) -> list[Chapter]:
+    """The chapters with a leaf in no topic, in order. placed: the leaves in topics."""
+    growing = {leaf.source for leaf in space.leaves.values() if leaf.seq not in placed}
+    seqs = [leaf.seq for leaf in space.leaves.values() if leaf.source in growing]
+    return [part for part, _ in chapters_of(space, seqs) if not all(x in placed for x in part)]
 
 
 def communities(space: Space, parts: Sequence[Chapter]) -> list[tuple[int, ...]]:
@@ -274,7 +296,7 @@ def rebuild(
     space = Space(leaves, vectors or {})
     fixed = {name: list(topic.leaves) for name, topic in topics.items() if topic.fixed}
     taken = {seq for members in fixed.values() for seq in members}
-    parts = [part for part, _ in _chapters(space, (leaf.seq for leaf in leaves))]
+    parts = [part for part, _ in chapters_of(space, (leaf.seq for leaf in leaves))]
     free = [part for part in (_without(part, taken) for part in parts) if part]
     groups = _with_merged(communities(space, free), topics)
     heirs = _heirs(groups, topics)

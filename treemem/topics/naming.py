@@ -35,7 +35,8 @@ class Memory:
         counts = counts_of(leaf.phrases for leaf in members[::step])
         own = {leaf.source for leaf in members}
         within = Counter(chain.from_iterable(self._said.by_source[source] for source in own))
-        others = {phrase: self._said.sources[phrase] - within[phrase] for phrase in counts.texts}
+        others = {phrase: max(0, self._said.sources[phrase] - within[phrase])
+                  for phrase in counts.texts}  # fmt: skip
         # A phrase said once names only what says nothing twice.
         found = best_phrases(counts, others, PARTS_MAX) or best_phrases(
             counts, others, PARTS_MAX, texts_min=1

@@ -8,7 +8,7 @@ Tested in tests/topics/test_assignment.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -16,7 +16,7 @@ import orjson
 from treemem import ids
 from treemem.errors import SEE_TOPICS
 from treemem.store import json_text, lookup
-from treemem.store.database import Database, json_list
+from treemem.store.database import Database, Row, json_list
 from treemem.tree import builder
 
 
@@ -25,7 +25,8 @@ class Topic:
     """A topic as stored.
 
     name: None until it has one. named: whether the name is the user's. leaves: row numbers of
-    nodes, in time order. aliases: ids of topics that were merged into it.
+    nodes, in time order. aliases: ids of topics that were merged into it. made_of: how many leaves
+    what it is about was read from, in a memory with a census.
     """
 
     seq: int
@@ -35,6 +36,7 @@ class Topic:
     pinned: bool
     leaves: tuple[int, ...] = ()
     aliases: tuple[str, ...] = ()
+    made_of: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +63,44 @@ class LeafRow:
     home: str
 
 
-# Sealed leaves and open tails of all sources that have an extractive summary, in time order; those
-# without times come first, in the order of their sources.
+# Sealed leaves and open tails that have an extractive summary, in time order; those without times
+# come first, in the order of their sources.
 _LEAVES = """
-WITH placed AS (
-  SELECT tn.node_seq AS node_seq, s.seq AS source_seq, tn.position AS place
-  FROM tree t JOIN source s ON s.id = t.key JOIN tree_node tn ON tn.tree_seq = t.seq
-  WHERE t.scope = 'source' AND tn.level = 0
-  UNION ALL
-  SELECT t.tail_seq, s.seq, 1 << 40 FROM tree t JOIN source s ON s.id = t.key
-  WHERE t.scope = 'source' AND t.tail_seq IS NOT NULL),
+WITH placed AS ({placed}),
 first AS (
   SELECT node_seq, min(source_seq) AS source_seq, min(place) AS place FROM placed GROUP BY node_seq)
 SELECT n.seq, n.id, coalesce(s.parent_id, s.id),
   coalesce(s.project, parent.project, s.parent_id, s.id)
 FROM first JOIN node n ON n.seq = first.node_seq JOIN source s ON s.seq = first.source_seq
 LEFT JOIN source parent ON parent.id = s.parent_id
-WHERE EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = ?)
+WHERE EXISTS (SELECT 1 FROM summary s WHERE s.node_seq = n.seq AND s.producer_seq = :producer)
 ORDER BY n.started_at_ms, first.source_seq, first.place, n.seq
+"""
+_ALL = """
+  SELECT tn.node_seq AS node_seq, s.seq AS source_seq, tn.position AS place
+  FROM tree t JOIN source s ON s.id = t.key JOIN tree_node tn ON tn.tree_seq = t.seq
+  WHERE t.scope = 'source' AND tn.level = 0
+  UNION ALL
+  SELECT t.tail_seq, s.seq, 1 << 40 FROM tree t JOIN source s ON s.id = t.key
+  WHERE t.scope = 'source' AND t.tail_seq IS NOT NULL"""
+# Subtle: CROSS JOIN keeps SQLite from beginning with the trees of all sources.
+_THESE = """
+  SELECT tn.node_seq AS node_seq, s.seq AS source_seq, tn.position AS place
+  FROM json_each(:these) j CROSS JOIN tree_node tn ON tn.node_seq = j.value
+  CROSS JOIN tree t ON t.seq = tn.tree_seq CROSS JOIN source s ON s.id = t.key
+  WHERE t.scope = 'source' AND tn.level = 0
+  UNION ALL
+  SELECT t.tail_seq, s.seq, 1 << 40 FROM json_each(:these) j
+  CROSS JOIN tree t ON t.tail_seq = j.value CROSS JOIN source s ON s.id = t.key
+  WHERE t.scope = 'source'"""
+_OF_CHATS = """
+WITH chat AS (
+  SELECT id FROM source WHERE id IN (SELECT value FROM json_each(:chats))
+  UNION SELECT id FROM source WHERE parent_id IN (SELECT value FROM json_each(:chats)))
+SELECT tn.node_seq FROM chat CROSS JOIN tree t ON t.scope = 'source' AND t.key = chat.id
+CROSS JOIN tree_node tn ON tn.tree_seq = t.seq AND tn.level = 0
+UNION SELECT t.tail_seq FROM chat CROSS JOIN tree t ON t.scope = 'source' AND t.key = chat.id
+WHERE t.tail_seq IS NOT NULL
 """
 
 
@@ -87,7 +109,22 @@ def leaves(database: Database, producer: int) -> dict[int, LeafRow]:
 
     producer: the extractive one; leaves without its summary are left out.
     """
-    return {seq: LeafRow(*row) for seq, *row in database.rows(_LEAVES, (producer,))}
+    rows = database.rows(_LEAVES.format(placed=_ALL), {"producer": producer})
+    return {seq: LeafRow(*row) for seq, *row in rows}
+
+
+def leaves_among(database: Database, producer: int, node_seqs: Iterable[int]) -> dict[int, LeafRow]:
+    """Those of these nodes that are leaves of sources, as for leaves."""
+    parameters = {"producer": producer, "these": json_list(node_seqs)}
+    rows = database.rows(_LEAVES.format(placed=_THESE), parameters)
+    return {seq: LeafRow(*row) for seq, *row in rows}
+
+
+def leaves_of(database: Database, producer: int, chats: Collection[str]) -> dict[int, LeafRow]:
+    """The leaves of these chats, as for leaves."""
+    seqs = [seq for (seq,) in database.rows(_OF_CHATS, {"chats": json_list(chats)})]
+    found = leaves_among(database, producer, seqs)
+    return {seq: row for seq, row in found.items() if row.chat in chats}
 
 
 # Profiles of earlier versions begin otherwise, and are read again.
@@ -111,6 +148,21 @@ def unread_leaves(database: Database, producer: int) -> list[int]:
     return [seq for (seq,) in database.rows(_UNREAD, (producer, _BEGINNING, _BEGINNING))]
 
 
+_PROFILES_OF = """
+SELECT node_seq, terms FROM leaf_profile WHERE node_seq IN (SELECT value FROM json_each(?))
+"""
+_WITHOUT_PROFILE = """
+SELECT value FROM json_each(?) j WHERE NOT EXISTS (
+  SELECT 1 FROM leaf_profile p WHERE p.node_seq = j.value)
+"""
+
+
+def without_profile(database: Database, leaf_seqs: Iterable[int]) -> list[int]:
+    """Those of these leaves that have no profile."""
+    rows = database.rows(_WITHOUT_PROFILE, (json_list(leaf_seqs),))
+    return [seq for (seq,) in rows]
+
+
 _SUCCESSORS = """
 SELECT now.node_seq, count(*) FROM leaf_span was JOIN leaf_span now
   ON now.message_seq = was.message_seq AND now.node_seq <> was.node_seq
@@ -123,10 +175,15 @@ def successors(database: Database, leaf_seq: int) -> list[int]:
     return [seq for seq, _ in database.rows(_SUCCESSORS, (leaf_seq,))]
 
 
-def profiles(database: Database) -> dict[int, dict[str, int]]:
-    """The phrases of every leaf that has a profile, by row number."""
+def profiles(
+    database: Database, node_seqs: Iterable[int] | None = None
+) -> dict[int, dict[str, int]]:
+    """The phrases of every leaf that has a profile, or of these leaves, by row number."""
     sql = f"SELECT node_seq, terms FROM leaf_profile WHERE node_seq IN ({_PROFILED})"  # noqa: S608
-    rows = database.rows(sql, (_BEGINNING, _BEGINNING))
+    if node_seqs is None:
+        rows = database.rows(sql, (_BEGINNING, _BEGINNING))
+    else:
+        rows = database.rows(_PROFILES_OF, (json_list(node_seqs),))
     return {node_seq: json_text.object_of(terms)["phrases"] for node_seq, terms in rows}
 
 
@@ -139,27 +196,61 @@ def put_profile(database: Database, leaf_seq: int, phrases: Mapping[str, int]) -
 
 # -- topics ----------------------------------------------------------------------------
 
-_TOPICS = "SELECT seq, id, name, named, pinned FROM topic ORDER BY seq"
+_TOPICS = "SELECT seq, id, name, named, pinned, made_of FROM topic{these} ORDER BY seq"
 _MEMBERS = """
-SELECT tl.topic_seq, n.seq FROM topic_leaf tl JOIN node n ON n.seq = tl.node_seq
+SELECT tl.topic_seq, n.seq FROM topic_leaf tl JOIN node n ON n.seq = tl.node_seq{these}
 ORDER BY n.started_at_ms, n.seq
 """
-_ALIASES = "SELECT topic_seq, id FROM topic_alias ORDER BY id"
+_ALIASES = "SELECT topic_seq, id FROM topic_alias{these} ORDER BY id"
+_AMONG = " WHERE {column} IN (SELECT value FROM json_each(?))"
+_WITH = """
+SELECT DISTINCT topic_seq FROM topic_leaf WHERE node_seq IN (SELECT value FROM json_each(?))
+"""
 
 
-def topics(database: Database) -> list[Topic]:
-    """All topics, the oldest first."""
+def topics(database: Database, seqs: Iterable[int] | None = None) -> list[Topic]:
+    """All topics, or those with these row numbers, the oldest first."""
+    parameters = () if seqs is None else (json_list(seqs),)
+
+    def rows(sql: str, column: str) -> Sequence[Row]:
+        these = _AMONG.format(column=column) if parameters else ""
+        return database.rows(sql.format(these=these), parameters)
+
     members: dict[int, list[int]] = {}
-    for topic_seq, node_seq in database.rows(_MEMBERS):
+    for topic_seq, node_seq in rows(_MEMBERS, "tl.topic_seq"):
         members.setdefault(topic_seq, []).append(node_seq)
     aliases: dict[int, list[str]] = {}
-    for topic_seq, alias in database.rows(_ALIASES):
+    for topic_seq, alias in rows(_ALIASES, "topic_seq"):
         aliases.setdefault(topic_seq, []).append(alias)
     return [
         Topic(seq, topic_id, name, bool(named), bool(pinned),
-              tuple(members.get(seq, ())), tuple(aliases.get(seq, ())))
-        for seq, topic_id, name, named, pinned in database.rows(_TOPICS)
+              tuple(members.get(seq, ())), tuple(aliases.get(seq, ())), made_of)
+        for seq, topic_id, name, named, pinned, made_of in rows(_TOPICS, "seq")
     ]  # fmt: skip
+
+
+def topics_with(database: Database, leaf_seqs: Iterable[int]) -> list[Topic]:
+    """The topics that have any of these leaves, the oldest first."""
+    return topics(database, [seq for (seq,) in database.rows(_WITH, (json_list(leaf_seqs),))])
+
+
+def ids_of(database: Database, seqs: Iterable[int]) -> dict[int, str]:
+    """The ids of topics by row number."""
+    sql = "SELECT seq, id FROM topic WHERE seq IN (SELECT value FROM json_each(?))"
+    return dict(database.rows(sql, (json_list(seqs),)))
+
+
+def seqs_of(database: Database, topic_ids: Iterable[str]) -> list[int]:
+    """The row numbers of the topics with these exact ids, in the order of the ids, without those
+    that are gone."""
+    sql = "SELECT t.seq FROM json_each(?) j JOIN topic t ON t.id = j.value ORDER BY j.key"
+    return [seq for (seq,) in database.rows(sql, (json_list(topic_ids),))]
+
+
+def placed_among(database: Database, leaf_seqs: Iterable[int]) -> set[int]:
+    """Those of these leaves that are in a topic."""
+    sql = "SELECT node_seq FROM topic_leaf WHERE node_seq IN (SELECT value FROM json_each(?))"
+    return {seq for (seq,) in database.rows(sql, (json_list(leaf_seqs),))}
 
 
 _MEMBER_IDS = """
@@ -177,18 +268,10 @@ def member_ids(database: Database) -> dict[str, list[str]]:
     return members
 
 
-_TOPIC = "SELECT seq, id, name, named, pinned FROM topic WHERE id = ?"
-_ALIASES_OF = "SELECT id FROM topic_alias WHERE topic_seq = ? ORDER BY id"
-
-
 def topic(database: Database, topic_id: str) -> Topic:
     """The topic with this exact id, which exists."""
-    row = database.row(_TOPIC, (topic_id,))
-    assert row is not None
-    seq, full_id, name, named, pinned = row
-    aliases = tuple(alias for (alias,) in database.rows(_ALIASES_OF, (seq,)))
-    leaves = tuple(members(database, full_id))
-    return Topic(seq, full_id, name, bool(named), bool(pinned), leaves, aliases)
+    seq = int(database.value("SELECT seq FROM topic WHERE id = ?", (topic_id,)))
+    return topics(database, [seq])[0]
 
 
 _BY_ID = """
@@ -357,14 +440,14 @@ def set_name(database: Database, topic_id: str, name: str, *, by_user: bool) -> 
 
 
 _FORGET_FOUND_NAMES = """
-UPDATE topic SET name = NULL WHERE named = 0 AND seq IN (
+UPDATE topic SET name = NULL, changed = 1 WHERE named = 0 AND seq IN (
   SELECT topic_seq FROM topic_leaf WHERE node_seq IN (SELECT value FROM json_each(?)))
 """
 
 
 def forget_names(database: Database) -> None:
     """Clears the names that were found, so that all are found again; the user's stay."""
-    database.execute("UPDATE topic SET name = NULL WHERE named = 0")
+    database.execute("UPDATE topic SET name = NULL, changed = 1 WHERE named = 0")
 
 
 _REMOVE_LEAVES = "DELETE FROM topic_leaf WHERE node_seq IN (SELECT value FROM json_each(?))"
@@ -391,3 +474,27 @@ def rewrite_name(database: Database, topic_seq: int, name: str) -> None:
 def set_pinned(database: Database, topic_id: str, *, pinned: bool) -> None:
     """Pins a topic, so that a rebuild leaves it unchanged, or unpins it."""
     database.execute("UPDATE topic SET pinned = ? WHERE id = ?", (pinned, topic_id))
+
+
+# -- what has to be made again ---------------------------------------------------------
+
+_CHANGED = "SELECT id FROM topic WHERE changed = 1 ORDER BY seq"
+_LAID_OUT = """
+UPDATE topic SET changed = 0
+WHERE changed = 1 AND id IN (SELECT value FROM json_each(?))
+"""
+
+
+def changed(database: Database) -> list[str]:
+    """The ids of the topics whose leaves have changed since their trees were laid out."""
+    return [topic_id for (topic_id,) in database.rows(_CHANGED)]
+
+
+def note_laid_out(database: Database, topic_ids: Iterable[str]) -> None:
+    """Notes, in the transaction that finds it, that the trees of topics cover their leaves."""
+    database.execute(_LAID_OUT, (json_list(topic_ids),))
+
+
+def note_made_of(database: Database, topic_seq: int, leaf_count: int) -> None:
+    """Notes how many leaves what a topic is about was read from."""
+    database.execute("UPDATE topic SET made_of = ? WHERE seq = ?", (leaf_count, topic_seq))

@@ -76,8 +76,8 @@ class Subject:
 
 
 class Said:
-    """What leaves and sources say: the names of the phrases of each leaf, those of each source, and
-    the number of sources that say a phrase."""
+    """What leaves and sources say: the names of the phrases of each leaf, those of each source, the
+    number of sources that say a phrase, and the number of sources."""
 
     def __init__(self, leaves: Iterable[Leaf]) -> None:
         self.names: dict[int, list[str]] = {}
@@ -85,7 +85,13 @@ class Said:
         for leaf in leaves:
             names = self.names[leaf.seq] = [*map(name_of, leaf.phrases)]
             self.by_source.setdefault(leaf.source, set()).update(names)
+        self.sources: Mapping[str, int]
         self.sources = Counter(chain.from_iterable(self.by_source.values()))
+        self.number = len(self.by_source)
+
+    def weigh_as(self, sources: Mapping[str, int], number: int) -> None:
+        """Lets phrases weigh as if so many of this number of sources said each of them."""
+        self.sources, self.number = sources, number
 
 
 class Space:
@@ -226,7 +232,7 @@ class _Weights(dict[str, float]):
 
     def __missing__(self, phrase: str) -> float:
         said = self._said
-        weight = self[phrase] = _rarity(phrase, said.sources[phrase], len(said.by_source))
+        weight = self[phrase] = _rarity(phrase, said.sources[phrase], said.number)
         return weight
 
 

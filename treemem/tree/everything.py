@@ -23,24 +23,26 @@ MEMBERS_MAX = 256
 # Sources without times come before those that have them. Subtle: of those that begin at the same
 # moment the order is that of their ids, since that of their rows depends on which was read first.
 _ROOTS = """
-SELECT n.seq FROM tree t JOIN source s ON s.id = t.key JOIN node n ON n.seq = t.root_seq
-WHERE t.scope = 'source'{these}
+SELECT n.seq FROM tree t{these} JOIN source s ON s.id = t.key JOIN node n ON n.seq = t.root_seq
+WHERE t.scope = 'source'{are}
 GROUP BY n.seq ORDER BY n.started_at_ms, min(s.id)
 """
-_THESE = " AND t.root_seq IN (SELECT value FROM json_each(?))"
+_THESE = " INDEXED BY tree_root"
+_ARE = " AND t.root_seq IN (SELECT value FROM json_each(?))"
 
 
 def roots(database: Database) -> list[int]:
     """The roots of all sources, ordered by start time. They may be on different levels. Sources
     with the same content share a root."""
-    return [seq for (seq,) in database.rows(_ROOTS.format(these=""))]
+    return [seq for (seq,) in database.rows(_ROOTS.format(these="", are=""))]
 
 
 # -- noting what the tree covers -------------------------------------------------------
 
 _NOTE_MEMBERS = "UPDATE tree SET members = ? WHERE scope = 'global'"
 _NOTE_ROOTS = """
-UPDATE tree SET laid_root = root_seq WHERE scope = 'source' AND root_seq IS NOT laid_root
+UPDATE tree INDEXED BY tree_not_laid SET laid_root = root_seq
+WHERE scope = 'source' AND root_seq IS NOT laid_root
 """
 
 
@@ -61,7 +63,8 @@ def forget(database: Database) -> None:
 
 _MEMBERS = "SELECT members FROM tree WHERE scope = 'global'"
 _CHANGED = """
-SELECT t.root_seq, now.started_at_ms, t.laid_root, was.started_at_ms FROM tree t
+SELECT t.root_seq, now.started_at_ms, t.laid_root, was.started_at_ms
+FROM tree t INDEXED BY tree_not_laid
 LEFT JOIN node now ON now.seq = t.root_seq LEFT JOIN node was ON was.seq = t.laid_root
 WHERE t.scope = 'source' AND t.root_seq IS NOT t.laid_root LIMIT ?
 """
@@ -98,7 +101,7 @@ def lay_out_end(database: Database, tree: TreeRow, shape: TreeShape) -> list[int
 
 def _members(database: Database, seqs: Iterable[int]) -> list[int]:
     """Those of these nodes that are roots of sources, in the order of the tree."""
-    rows = database.rows(_ROOTS.format(these=_THESE), (json_list(seqs),))
+    rows = database.rows(_ROOTS.format(these=_THESE, are=_ARE), (json_list(seqs),))
     return [seq for (seq,) in rows]
 
 

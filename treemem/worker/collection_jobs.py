@@ -16,7 +16,7 @@ from treemem.queue.jobs import Claim
 from treemem.store.database import Database, json_list
 from treemem.summarize import extractive_views
 from treemem.times import Clock
-from treemem.topics import assignment
+from treemem.topics import assignment, growing
 from treemem.topics import store as topic_store
 from treemem.tree import builder, everything, layout
 from treemem.types import TreeShape
@@ -40,6 +40,10 @@ def admit(
         last_ms = None if at_once else jobs.last_done_ms(database, kind)
         due_ms = now_ms if last_ms is None else max(now_ms, last_ms + ROOT_INTERVAL_MS)
         jobs.admit(database, kind, "all", {}, now_ms, priority=PRIORITY, not_before_ms=due_ms)
+
+
+def _nothing(_key: str) -> None:
+    """Does nothing."""
 
 
 class CollectionWork:
@@ -81,6 +85,17 @@ class CollectionWork:
         )  # fmt: skip
 
     def _lay_out_topics(self, claim: Claim) -> None:
+        with self._database.transaction():
+            is_placed = growing.place(self._database)
+        if not is_placed:
+            self._lay_out_all_topics(claim)
+            return
+        renewal = growing.Renewal(self._database)
+        for topic_id in topic_store.changed(self._database):
+            self._renew(claim)
+            self._lay_out_topic(claim, topic_id, end=renewal.renew)
+
+    def _lay_out_all_topics(self, claim: Claim) -> None:
         while assignment.read_batch(self._database):
             self._renew(claim)
         namer = assignment.place(self._database)
@@ -89,13 +104,27 @@ class CollectionWork:
         for topic in topic_store.topics(self._database):
             if topic.id not in covering:
                 self._renew(claim)
-                self._lay_out(
-                    claim, "topic", topic.id, topic_store.members, root_changed=namer.name
-                )
+                self._lay_out_topic(claim, topic.id, root_changed=namer.name)
             # A rebuild and a scrub clear names even where the leaves stay.
             if topic.name is None:
                 with self._database.transaction():
                     namer.name(topic.id)
+
+    def _lay_out_topic(
+        self, claim: Claim, topic_id: str, root_changed: Callable[[str], None] = _nothing,
+        end: Callable[[str], None] = _nothing,
+    ) -> None:  # fmt: skip
+        """Lays out a topic's tree. end: called in the last transaction."""
+
+        def covered(members: int | None) -> None:
+            if members is not None:
+                end(topic_id)
+                topic_store.note_laid_out(self._database, [topic_id])
+
+        self._lay_out(
+            claim, "topic", topic_id, topic_store.members, root_changed=root_changed,
+            covered=covered,
+        )  # fmt: skip
 
     def _lay_out(
         self,
@@ -104,8 +133,8 @@ class CollectionWork:
         key: str,
         members_of: Callable[[Database, str], list[int]],
         *,
-        root_changed: Callable[[str], None] = lambda _key: None,
-        covered: Callable[[int | None], None] = lambda _members: None,
+        root_changed: Callable[[str], None] = _nothing,
+        covered: Callable[[int | None], None],
     ) -> None:
         """Lays a tree out over its current members, with a summary for every group, in short
         transactions. root_changed: called in each transaction that changes the root. covered:
@@ -172,12 +201,14 @@ def _covering(database: Database, shape: TreeShape) -> set[str]:
     with database.transaction():
         producer = extractive_views.ensure_producer(database)
         roots_now: dict[str, str] = dict(database.rows(_TOPIC_ROOTS, (producer,)))
-        members = topic_store.member_ids(database)
-    return {
-        topic_id
-        for topic_id, leaf_ids in members.items()
-        if layout.root_id([(one, 0) for one in leaf_ids], shape.fanout) == roots_now.get(topic_id)
-    }
+        covering = {
+            topic_id
+            for topic_id, leaf_ids in topic_store.member_ids(database).items()
+            if layout.root_id([(one, 0) for one in leaf_ids], shape.fanout)
+            == roots_now.get(topic_id)
+        }
+        topic_store.note_laid_out(database, covering)
+    return covering
 
 
 # -- checking --------------------------------------------------------------------------

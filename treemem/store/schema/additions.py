@@ -370,3 +370,43 @@ CREATE TABLE condemned (            -- messages that are about to be forgotten
   forgetting_seq INTEGER NOT NULL REFERENCES forgetting
 ) STRICT;
 """
+
+# Step 25. What topics are placed with is counted at times, and kept until the next count.
+CENSUS = """
+CREATE TABLE topic_census (         -- when phrases were last counted; no row before
+  sources INTEGER NOT NULL,         -- how many there were
+  chats INTEGER NOT NULL,           -- how many of them are no sub-agents and have a leaf
+  producer_seq INTEGER NOT NULL
+) STRICT;
+CREATE TABLE phrase_count (         -- phrases that several chats said then
+  phrase INTEGER PRIMARY KEY,       -- hash
+  sources INTEGER NOT NULL          -- how many chats
+) STRICT;
+CREATE TABLE topic_phrase (         -- what topics are about
+  topic_seq INTEGER NOT NULL REFERENCES topic ON DELETE CASCADE,
+  phrase INTEGER NOT NULL,          -- hash of a main phrase; or of a project, without weight
+  weight INTEGER NOT NULL,          -- in millionths
+  PRIMARY KEY (topic_seq, phrase)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX topic_phrase_phrase ON topic_phrase (phrase, weight);
+CREATE TABLE waiting_phrase (       -- what chapters in no topic are about
+  node_seq INTEGER NOT NULL REFERENCES node ON DELETE CASCADE,  -- the first leaf of a chapter
+  phrase INTEGER NOT NULL,          -- as in topic_phrase
+  weight INTEGER NOT NULL,
+  PRIMARY KEY (node_seq, phrase)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX waiting_phrase_phrase ON waiting_phrase (phrase, weight);
+
+ALTER TABLE topic ADD COLUMN changed INTEGER NOT NULL DEFAULT 1;  -- 1: its tree is to be laid out
+ALTER TABLE topic ADD COLUMN made_of INTEGER NOT NULL DEFAULT 0;  -- leaves when it was last named
+CREATE INDEX topic_changed ON topic (seq) WHERE changed = 1;
+CREATE TRIGGER topic_gains_leaf AFTER INSERT ON topic_leaf BEGIN
+  UPDATE topic SET changed = 1 WHERE seq = new.topic_seq AND changed = 0;
+END;
+CREATE TRIGGER topic_is_without_leaf AFTER DELETE ON topic_leaf BEGIN
+  UPDATE topic SET changed = 1 WHERE seq = old.topic_seq AND changed = 0;
+END;
+ALTER TABLE tree ADD COLUMN placed_root INTEGER;  -- the root of a source whose leaves were placed
+CREATE INDEX tree_not_placed ON tree (seq) WHERE scope = 'source' AND root_seq IS NOT placed_root;
+CREATE INDEX source_parent ON source (parent_id) WHERE parent_id IS NOT NULL;
+"""
