@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from treemem.diagnostics.space import Space, TableSpace
     from treemem.diagnostics.status import EmbedderStatus, ProducerStatus, Status
     from treemem.forgetting.forget import Forget
+    from treemem.forgetting.retention import Retention, RetentionRule
     from treemem.importers.common.base import Event, Importer, LogFile
     from treemem.importers.common.own import ReadLog
     from treemem.importers.streams.heads import Head
@@ -303,6 +304,8 @@ __all__ = [  # noqa: RUF022
     "Rerank",
     "RestoreReport",
     "Resumed",
+    "Retention",
+    "RetentionRule",
     "RuleState",
     "RuleView",
     "Rung",
@@ -453,6 +456,8 @@ if not TYPE_CHECKING:
         "ReplySentence": "assistant.values",
         "Rerank": "models.rerankers",
         "Resumed": "sessions.checkpoints",
+        "Retention": "forgetting.retention",
+        "RetentionRule": "forgetting.retention",
         "RuleState": "ledger.rulebook",
         "RuleView": "ledger.choices",
         "Rung": "sessions.values",

@@ -21,6 +21,7 @@ from treemem.browsing.api import BrowseMethods
 from treemem.browsing.names import NameMethods
 from treemem.browsing.on_day import DayMethods
 from treemem.errors import UsageError
+from treemem.forgetting.api import ForgetMethods
 from treemem.models.embedders import QueryEmbedder
 from treemem.models.rerankers import KeptReranker
 from treemem.queue_api import QueueMethods
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from treemem.diagnostics.estimate import Plan
     from treemem.diagnostics.overview import Overview
     from treemem.diagnostics.status import Status
-    from treemem.forgetting.forget import Forget
     from treemem.importers.common.base import Importer, LogFile
     from treemem.importers.common.own import ReadLog
     from treemem.ledger_api import Ledger
@@ -75,7 +75,14 @@ if TYPE_CHECKING:
 
 @checked
 class Memory(
-    BrowseMethods, DayMethods, RuleMethods, QueueMethods, AskMethods, NameMethods, BackupMethods
+    BrowseMethods,
+    DayMethods,
+    ForgetMethods,
+    RuleMethods,
+    QueueMethods,
+    AskMethods,
+    NameMethods,
+    BackupMethods,
 ):
     """One memory file.
 
@@ -448,13 +455,6 @@ class Memory(
             lambda: self.work(max_calls=0), dry_run=dry_run, progress=progress,
         )  # fmt: skip
 
-    @property
-    def forget(self) -> Forget:
-        """Call it to forget messages with all that was made of them; it also lists and undoes."""
-        from treemem.forgetting.forget import Forget
-
-        return Forget(self._database, self._clock, self._shape)
-
     # -- working -------------------------------------------------------------------------
 
     def work(
@@ -476,13 +476,14 @@ class Memory(
         interrupted: set it from another thread to stop after the current step. progress is
         always called on this thread, even if several servers work at once.
         """
-        from treemem.forgetting import forget
         from treemem.worker import run
 
         limits = run.limits(max_calls, max_tokens, max_seconds, between)
         target = (self._database, self._clock, self._shape)
-        forget.go_on(*target)
-        return run.Run(*target, limits, progress, interrupted).work(upgrade=upgrade)
+        forgotten = self._forget_due()
+        report = run.Run(*target, limits, progress, interrupted).work(upgrade=upgrade)
+        report.forgotten = forgotten
+        return report
 
     def embed(
         self,

@@ -246,6 +246,7 @@ class WorkReport:
     embedded: the number of nodes that got vectors.
     stopped_by: "empty", "max_calls", "max_tokens", "max_seconds", "hours" or "interrupt".
     goes_on_at: for "hours", when those begin next, ISO 8601 in UTC; else None.
+    forgotten: the number of messages that were older than they are to be kept.
     """
 
     done: dict[str, int] = field(default_factory=dict)
@@ -262,6 +263,7 @@ class WorkReport:
     left_out: dict[str, str] = field(default_factory=dict)
     stopped_by: str = "empty"
     goes_on_at: str | None = None
+    forgotten: int = 0
 
 
 # Called with the report of a file whenever some of its messages are stored, and when it is done.

@@ -55,6 +55,7 @@ COMMANDS = {
     "hooks": ("hooks.command", "Let Claude Code use the memory by itself."),
     "redact": ("upkeep.redact", "Show and change what counts as a secret."),
     "forget": ("upkeep.forget", "Delete messages, and all that was made of them."),
+    "retention": ("upkeep.retention", "Show and change how long messages are kept."),
     "scrub": ("upkeep.scrub", "Remove secrets from stored data."),
     "model": ("models.model", "Download models and choose which to use."),
     "plugins": ("models.plugins", "List the importers and models of other packages."),

@@ -28,6 +28,7 @@ from treemem_cli import forms
 from treemem_cli.hooks.views import HooksStatus
 from treemem_cli.live import views
 from treemem_cli.upkeep.config import SettingView
+from treemem_cli.upkeep.retention import RetentionPreview
 
 _HEADING = """# JSON output
 
@@ -177,6 +178,10 @@ def outputs() -> dict[str, Any]:
 def _of_removals() -> dict[str, Any]:
     """The same for the commands that take something out of the file."""
     return {
+        "retention list": list[treemem.RetentionRule],
+        "retention set": list[treemem.RetentionRule],
+        "retention remove": list[treemem.RetentionRule],
+        "retention preview": list[RetentionPreview],
         "forget": Union[treemem.ForgetReport, list[treemem.Forgotten]],  # noqa: UP007
         "scrub": treemem.ScrubReport,
     }

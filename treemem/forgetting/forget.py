@@ -76,11 +76,22 @@ class Forget:
         wanted = Selection(
             scope, one_or_more(messages), text, pattern, *date_filter.bounds(since, until, now)
         )
+        return self.chosen(wanted, dry_run=dry_run, progress=progress)
+
+    def chosen(
+        self,
+        wanted: Selection,
+        *,
+        by: str | None = None,
+        dry_run: bool = False,
+        progress: StepProgress | None = None,
+    ) -> ForgetReport:
+        """The same for a selection. by: who chose, if it was not the caller, for the list."""
         if dry_run:
             with self._database.reading():
                 return self._preview(selection.chosen(self._database, wanted))
         with self._database.transaction():
-            report = self._condemn(wanted)
+            report = self._condemn(wanted, [*wanted.chosen_by, *filter(None, [by])])
         finish(self._database, self._clock, self._shape, progress)
         return report
 
@@ -116,14 +127,14 @@ class Forget:
         report.texts = words.clean(self._database, seqs, write=False)
         return report
 
-    def _condemn(self, wanted: Selection) -> ForgetReport:
+    def _condemn(self, wanted: Selection, chosen_by: Sequence[str]) -> ForgetReport:
         """Decides everything in one transaction: after it, a kill only delays the rest."""
         seqs = selection.chosen(self._database, wanted)
         report = preview.report_of(self._database, seqs)
         if not seqs:
             return report
         report.id = tombstones.record(
-            self._database, self._clock(), wanted.chosen_by,
+            self._database, self._clock(), chosen_by,
             (report.messages, len(report.sources), report.leaves + sum(report.groups.values())),
         )  # fmt: skip
         self._database.execute(_CONDEMN, (report.id, json_list(seqs)))

@@ -33,6 +33,10 @@ IMPORTING: Final = "importing"
 # In a file that is a backup: of which memory, when it was made, and how many messages it has.
 BACKUP_OF: Final = "backup of"
 
+# How long messages are kept, as JSON, and when that was applied last, in ms since 1970 UTC.
+RETENTION: Final = "retention"
+RETENTION_APPLIED: Final = "retention applied"
+
 _PUT = """
 INSERT INTO setting (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value

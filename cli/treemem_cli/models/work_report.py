@@ -40,6 +40,9 @@ def print_work_report(report: WorkReport) -> None:
     done = ", ".join(count_of(number, f"{kind} job") for kind, number in report.done.items())
     nothing = "no job finished" if report.model_calls or report.embedded else "nothing to do"
     click.echo(f"Done: {done or nothing} ({report.seconds:.1f} s)")
+    if report.forgotten:
+        messages = count_of(report.forgotten, "message")
+        click.echo(f"Forgotten: {messages} older than treemem retention keeps them")
     if report.model_calls:
         speed = (report.tokens_in + report.tokens_out) / max(report.seconds, 0.001)
         click.echo(
