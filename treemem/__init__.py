@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from treemem.diagnostics.space import Space, TableSpace
     from treemem.diagnostics.status import EmbedderStatus, ProducerStatus, Status
     from treemem.forgetting.forget import Forget
-    from treemem.forgetting.retention import Retention, RetentionRule
+    from treemem.forgetting.retention import Retention, RetentionPreview, RetentionRule
     from treemem.importers.common.base import Event, Importer, LogFile
     from treemem.importers.common.own import ReadLog
     from treemem.importers.streams.heads import Head
@@ -305,6 +305,7 @@ __all__ = [  # noqa: RUF022
     "RestoreReport",
     "Resumed",
     "Retention",
+    "RetentionPreview",
     "RetentionRule",
     "RuleState",
     "RuleView",
@@ -457,6 +458,7 @@ if not TYPE_CHECKING:
         "Rerank": "models.rerankers",
         "Resumed": "sessions.checkpoints",
         "Retention": "forgetting.retention",
+        "RetentionPreview": "forgetting.retention",
         "RetentionRule": "forgetting.retention",
         "RuleState": "ledger.rulebook",
         "RuleView": "ledger.choices",

@@ -28,7 +28,6 @@ from treemem_cli import forms
 from treemem_cli.hooks.views import HooksStatus
 from treemem_cli.live import views
 from treemem_cli.upkeep.config import SettingView
-from treemem_cli.upkeep.retention import RetentionPreview
 
 _HEADING = """# JSON output
 
@@ -181,7 +180,7 @@ def _of_removals() -> dict[str, Any]:
         "retention list": list[treemem.RetentionRule],
         "retention set": list[treemem.RetentionRule],
         "retention remove": list[treemem.RetentionRule],
-        "retention preview": list[RetentionPreview],
+        "retention preview": list[treemem.RetentionPreview],
         "forget": Union[treemem.ForgetReport, list[treemem.Forgotten]],  # noqa: UP007
         "scrub": treemem.ScrubReport,
     }

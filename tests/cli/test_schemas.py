@@ -88,6 +88,8 @@ def arguments(path: Path, name: str) -> list[list[str]]:
     topics, entries = ids("topic", "list"), ids("ledger", "errors")
     if name == "topic unmerge":
         run("--db", str(path), "topic", "merge", topics[0], topics[1], "--yes")
+    if name == "retention remove":
+        run("--db", str(path), "retention", "set", "--days", "30")
     root = run_json("--db", str(path), "tree")[0]["root_id"]
     node = run_json("--db", str(path), "node", "show", root)["child_ids"][0]
     message = run_json("--db", str(path), "search", "sacks")["passages"][0]["messages"][0]["id"]
@@ -119,6 +121,8 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         "topic unmerge": [[topics[1]]],
         "job list": [["--all"]], "job show": [["1"]], "job retry": [[ids("job", "list")[0]]],
         "redact allow": [["sk-test-*"]], "redact deny": [["swordfish"]], "redact pii": [["on"]],
+        "forget": [[message, "--dry-run"], ["--text", "sacks", "--yes"], ["--list"]],
+        "retention set": [["--days", "90"]], "retention remove": [["1"]],
         "scrub": [["--dry-run"], ["--yes"]], "path": [[], ["--all"]],
         "recover": [[str(path), f"{path}.new"]],
     }  # fmt: skip

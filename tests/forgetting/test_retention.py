@@ -32,8 +32,8 @@ def texts(memory: Memory) -> list[str]:
 def test_a_rule_is_applied_by_work_and_not_before(filled: Memory, clock: FakeClock) -> None:
     rule = filled.retention.set(30, Scope.where(source="inbox"))
     assert (rule.number, rule.days, rule.source) == (1, 30, "inbox")
-    ((_, planned),) = filled.retention.preview()
-    assert (planned.messages, planned.sources[0].id) == (1, "inbox/1")
+    (planned,) = filled.retention.preview()
+    assert (planned.report.messages, planned.report.sources[0].id) == (1, "inbox/1")
     assert "Old mail." in texts(filled)
     assert filled.work(max_calls=0).forgotten == 1
     assert texts(filled) == ["Chat.", "New mail.", "No time.", "Old chat."]
@@ -74,4 +74,4 @@ def test_rules_are_replaced_and_removed(filled: Memory) -> None:
 def test_a_rule_about_what_is_not_stored_does_nothing(filled: Memory) -> None:
     filled.retention.set(1, Scope.where(source="nothing-of-the-kind"))
     assert filled.work(max_calls=0).forgotten == 0
-    assert [report.messages for _, report in filled.retention.preview()] == [0]
+    assert [one.report.messages for one in filled.retention.preview()] == [0]

@@ -40,7 +40,7 @@ class ForgetMethods:
     def _forget_due(self) -> int:
         """Ends what an interrupted process had begun to forget, and forgets what is older than it
         is to be kept. Returns how many messages that were."""
-        from treemem.forgetting import forget, retention
+        from treemem.forgetting import condemning, retention
 
-        forget.go_on(self._database, self._clock, self._shape)
+        condemning.go_on(self._database, self._clock, self._shape)
         return retention.apply_due(self._database, self._clock, self._shape)

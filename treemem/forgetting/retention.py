@@ -16,7 +16,7 @@ import orjson
 
 from treemem.arguments import checked
 from treemem.errors import DatabaseLockedError, NotFoundError, UsageError
-from treemem.forgetting.forget import Forget
+from treemem.forgetting import condemning
 from treemem.forgetting.selection import Selection
 from treemem.reports import ForgetReport
 from treemem.store import json_text, settings
@@ -51,6 +51,14 @@ class RetentionRule:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class RetentionPreview:
+    """A rule, and what it would make the memory forget now."""
+
+    rule: RetentionRule
+    report: ForgetReport
+
+
 @checked
 class Retention:
     """Shows and changes how long one memory keeps messages."""
@@ -58,7 +66,7 @@ class Retention:
     def __init__(self, database: Database, clock: Clock, shape: TreeShape) -> None:
         self._database = database
         self._clock = clock
-        self._forget = Forget(database, clock, shape)
+        self._shape = shape
 
     def list(self) -> Sequence[RetentionRule]:
         """Returns the rules, in the order in which they were set."""
@@ -88,9 +96,9 @@ class Retention:
             self._put([rule for rule in rules if rule.number != number])
         return found[0]
 
-    def preview(self) -> Sequence[tuple[RetentionRule, ForgetReport]]:
+    def preview(self) -> Sequence[RetentionPreview]:
         """Returns each rule with what it would make the memory forget now."""
-        return [(rule, self._apply(rule, dry_run=True)) for rule in self.list()]
+        return [RetentionPreview(rule, self._apply(rule, dry_run=True)) for rule in self.list()]
 
     def apply(self) -> int:
         """Forgets what the rules say now. Returns how many messages it was."""
@@ -100,7 +108,9 @@ class Retention:
         until_ms = self._clock() - rule.days * _DAY_MS
         try:
             wanted = Selection(rule.scope, until_ms=until_ms)
-            return self._forget.chosen(wanted, by="retention", dry_run=dry_run)
+            return condemning.forget(
+                self._database, self._clock, self._shape, wanted, by="retention", dry_run=dry_run
+            )
         except NotFoundError:  # nothing of it is stored
             return ForgetReport()
 

@@ -56,8 +56,7 @@ def forget_command(
     command goes on. It asks first: only what is in a log can be read again after --undo.
 
     \b
-    Examples:
-      treemem forget --source claude-code/5c03 --dry-run
+    Example:
       treemem forget --text "Project Bluebird" --since 2026-03-01
     """
     if (listing or undo is not None) and (messages or scope.kind != "everything" or any(

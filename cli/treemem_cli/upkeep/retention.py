@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,16 +11,9 @@ from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option, plain_option, scope_options
 
 if TYPE_CHECKING:
-    from treemem import ForgetReport, RetentionRule, Scope
+    from treemem import RetentionRule, Scope
 
 _NAMES = ("source", "tool", "project", "person", "topic", "session")
-
-
-class RetentionPreview(TypedDict):
-    """A rule, and what it would make the memory forget now."""
-
-    rule: RetentionRule
-    report: ForgetReport
 
 
 @click.group("retention")
@@ -106,14 +99,15 @@ def preview(context: click.Context, as_json: bool) -> None:
     with open_memory(context) as memory:
         found = memory.retention.preview()
     if as_json:
-        print_json([RetentionPreview(rule=rule, report=report) for rule, report in found])
+        print_json(found)
         return
     if not found:
         click.echo("Everything is kept.")
-    for rule, report in found:
-        messages = count_of(report.messages, "message")
-        of = count_of(len(report.sources), "source")
-        click.echo(f"{rule.number}  {rule.days:,} days, {_about(rule)}: {messages} of {of}")
+    for one in found:
+        messages = count_of(one.report.messages, "message")
+        of = count_of(len(one.report.sources), "source")
+        days = count_of(one.rule.days, "day")
+        click.echo(f"{one.rule.number}  {days}, {_about(one.rule)}: {messages} of {of}")
 
 
 def _about(rule: RetentionRule) -> str:

@@ -17,7 +17,7 @@ def test_rules_are_set_shown_applied_and_removed(tmp_path: Path) -> None:
     assert "tool claude-code" in shown.output
     assert "treemem retention preview" in shown.stderr
     preview = run("retention", "preview").output
-    assert preview == "1  1 days, tool claude-code: 3 messages of 1 source\n"
+    assert preview == "1  1 day, tool claude-code: 3 messages of 1 source\n"
     ((rule),) = run_json("retention", "list")
     assert (rule["days"], rule["tool"]) == (1, "claude-code")
     assert run_json("retention", "preview")[0]["report"]["messages"] == 3
