@@ -44,6 +44,16 @@ DAMAGES = int(os.environ.get("TREEMEM_DAMAGES", "10"))
 SEED = 19
 
 
+def test_a_first_page_of_random_bytes_is_not_taken_for_encryption(
+    whole: Whole, tmp_path: Path
+) -> None:
+    hurt = tmp_path / "hurt.sqlite3"
+    hurt.write_bytes(random.Random(1).randbytes(4_096) + whole.data[4_096:])
+    with pytest.raises(DatabaseCorruptError, match="recover"):
+        Memory.open(hurt)
+    assert treemem.recover(hurt, tmp_path / "new.sqlite3").messages == len(whole.said)
+
+
 def test_of_a_file_without_damage_everything_is_there_again(whole: Whole, tmp_path: Path) -> None:
     new = tmp_path / "folder" / "new.sqlite3"
     report = treemem.recover(whole.path, new)

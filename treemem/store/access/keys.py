@@ -27,8 +27,10 @@ _COMMAND_SECONDS = 120
 _KEY_BYTES_MAX = 4_096
 # A page of a file that is encrypted has all bytes about equally often; 4,096 random bytes lack more
 # than ten of the 256 values once in more than 10^20 files.
-_HEAD_BYTES = 4_096
+_BLOCK_BYTES = 4_096
 _VALUES_MIN = 246
+# One page may be random because it was destroyed, so several are looked at.
+_BLOCKS_READ = 16
 _said: dict[str, str] = {}
 
 
@@ -97,18 +99,23 @@ def configured_key() -> str | None:
 
 
 def is_encrypted(path: str | Path) -> bool:
-    """Whether a memory file is encrypted: all bytes of its first page are about equally frequent.
-    A missing file is not."""
+    """Whether a memory file is encrypted: in its first page, and in others all over the file, all
+    bytes are about equally frequent. A missing file is not."""
+    real = Path(path)
     try:
-        file = HeldFile(Path(path))
+        blocks = real.stat().st_size // _BLOCK_BYTES
+        file = HeldFile(real)
         try:
-            head = file.read(_HEAD_BYTES, 0)
+            head = file.read(_BLOCK_BYTES, 0)
+            if head.startswith(_PLAIN):
+                return False
+            numbers = {blocks * part // _BLOCKS_READ for part in range(_BLOCKS_READ)}
+            read = (file.read(_BLOCK_BYTES, number * _BLOCK_BYTES) for number in sorted(numbers))
+            return blocks > 0 and all(len(set(block)) >= _VALUES_MIN for block in read)
         finally:
             file.close()
     except OSError:
         return False
-    is_whole = len(head) == _HEAD_BYTES and not head.startswith(_PLAIN)
-    return is_whole and len(set(head)) >= _VALUES_MIN
 
 
 def _content(name: str) -> bytes:
