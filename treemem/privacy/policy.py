@@ -20,7 +20,7 @@ from treemem.patterns import lazy_regex
 from treemem.privacy import patterns
 from treemem.privacy.denied import described, digest, entry_of
 from treemem.privacy.redactor import KEY_BYTES, MARKER, Redactor
-from treemem.store import json_text, settings
+from treemem.store import json_text, messages, settings
 from treemem.store.database import Database
 from treemem.types import Message
 
@@ -65,6 +65,11 @@ class Redactions:
     def policy(self) -> Policy:
         """What this file allows and denies, and whether it redacts personal data."""
         return policy_of(self._database)
+
+    @property
+    def were_applied(self) -> bool:
+        """Whether secrets of a message in this file were replaced before it was stored."""
+        return messages.has_aliases(self._database)
 
     def allow(self, pattern: str) -> Policy:
         """Exempts a value, a pattern with * and ?, or a fingerprint such as "#3f2a" from redaction.

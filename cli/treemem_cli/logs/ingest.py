@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli import completion
-from treemem_cli.context import is_verbose, note, open_memory, print_json
+from treemem_cli.context import confirm, is_verbose, note, open_memory, print_json
 from treemem_cli.logs.file_reports import (
     counted,
     log_files,
@@ -29,10 +29,17 @@ from treemem_cli.parameters import (
     redact_options,
     stdin_name,
     stdin_name_option,
+    yes_option,
 )
 
 if TYPE_CHECKING:
     from treemem import IngestReport
+
+
+BRINGS_BACK = (
+    "Secrets of messages in this memory were replaced by markers. With --no-redact their logs "
+    "bring them back. Go on?"
+)
 
 
 @click.command("ingest")
@@ -45,6 +52,7 @@ if TYPE_CHECKING:
 @redact_options
 @keep_blobs_option
 @as_mine_option
+@yes_option
 @json_option
 @click.pass_context
 def ingest_command(
@@ -57,6 +65,7 @@ def ingest_command(
     redact: str | None,
     keep_blobs: Path | None,
     as_mine: bool,
+    yes: bool,
     as_json: bool,
 ) -> None:
     """Store the messages of log files and build their trees.
@@ -64,7 +73,8 @@ def ingest_command(
     PATH is a file, a folder with all its files, or - for standard input. The newest sessions
     come first, and each can be searched once it is read. Ctrl-C stops at any time, and the same
     command goes on. Reading a file again adds only what is new. No model is needed or called.
-    Secrets are replaced by markers before anything is stored.
+    Secrets are replaced by markers before anything is stored; --no-redact asks first where that
+    was done before.
 
     \b
     Example:
@@ -83,6 +93,9 @@ def ingest_command(
         tempfile.TemporaryDirectory(prefix="treemem-") as folder,
         open_memory(context, create=True) as memory,
     ):
+        if no_redact and memory.redactions.were_applied and not confirm(BRINGS_BACK, yes=yes):
+            note("Nothing was stored.")
+            return
         files = log_files(paths, stdin, Path(folder) / "stdin")
         report = ingest_shown(
             memory, files, format_name=format_name, keep_blobs=keep_blobs, redact=redaction,

@@ -34,6 +34,15 @@ def test_the_options_apply_to_one_call(log: str, tmp_path: Path) -> None:
     assert run_json("redact", "show") == {"pii": False, "allow": [], "deny": []}
 
 
+def test_secrets_that_were_replaced_are_not_brought_back_unasked(log: str) -> None:
+    run("ingest", log)
+    refused = run("ingest", log, "--no-redact")
+    assert refused.exit_code != 0
+    assert "bring them back" in refused.stderr
+    assert "add --yes" in refused.stderr
+    assert run("ingest", log, "--no-redact", "--yes").exit_code == 0
+
+
 def test_the_options_exclude_each_other(log: str) -> None:
     result = run("ingest", log, "--no-redact", "--redact", "pii")
     assert result.exit_code == 2
