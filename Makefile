@@ -6,13 +6,17 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO := .demo
 DAMAGES := 200
+KILLS := 2000
+IMAGES := 5000
+ERRORS := 500
+SEED := 1
 MODELS := $(abspath $(VENV))/models
 LLAMA_VERSION := 0.3.36
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-kills test-kill-sample test-damages test-wheel test-types test-integrations test-pythons docs screenshots fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-growth bench-pages bench-importers clean
+.PHONY: help setup demo test test-slow test-kills test-kill-sample test-damages torture test-wheel test-types test-integrations test-pythons docs screenshots fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-growth bench-pages bench-importers clean
 
 help:  ## Show what there is to make
 	@echo "make TARGET, where TARGET is one of:"
@@ -100,6 +104,9 @@ test-kill-sample: setup  ## Kill a process at some thirty steps, within about a 
 test-damages: setup  ## Recover memories from many damages, and kill many upgrades (DAMAGES=200)
 	TREEMEM_DAMAGES=$(DAMAGES) $(BIN)/python -m pytest tests/recovery/test_recovering.py -k every_message -n 2
 	TREEMEM_UPGRADE_KILLS=$(DAMAGES) $(BIN)/python -m pytest tests/store/file/test_upgrading.py -k killed -n 2
+
+torture: setup  ## Kill each operation, cut its power, fail its disk (KILLS=2000 IMAGES=5000 ERRORS=500 SEED=1)
+	$(BIN)/python -m tests.faults.torture --kills $(KILLS) --images $(IMAGES) --errors $(ERRORS) --seed $(SEED)
 
 # A virtual environment that has nothing but the wheel, used from a folder that is not the checkout.
 test-wheel: $(VENV)/.base  ## Build the wheel, install it into a bare environment, and use it there

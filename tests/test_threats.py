@@ -1,4 +1,4 @@
-"""Each promise of the page of threats names a test that exists."""
+"""Each promise of the pages of threats and of reliability names a test that exists."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-PAGE = (TESTS.parent / "docs" / "explanation" / "threats.md").read_text("utf-8")
-ROWS = re.findall(r"^\| (?!promise|-)(.+) \| (.+) \|$", PAGE, re.MULTILINE)
+PAGES = {
+    name: (TESTS.parent / "docs" / "explanation" / f"{name}.md").read_text("utf-8")
+    for name in ("threats", "reliability")
+}
+ROW = re.compile(r"^\| (?!promise|-)(.+?) \| ([^|]+) \|(?:.+\|)?$", re.MULTILINE)
+ROWS = [row for page in PAGES.values() for row in ROW.findall(page)]
 
 
-def test_every_attacker_of_the_page_has_promises() -> None:
-    assert len(ROWS) > 30
-    for section in PAGE.split("\n## ")[2:-1]:
+@pytest.mark.parametrize(("name", "rows_min"), [("threats", 30), ("reliability", 20)])
+def test_every_section_of_the_page_has_promises(name: str, rows_min: int) -> None:
+    assert len(ROW.findall(PAGES[name])) > rows_min
+    first = 2 if name == "threats" else 1
+    for section in PAGES[name].split("\n## ")[first:-1]:
         assert "| shown by |" in section, section.splitlines()[0]
 
 

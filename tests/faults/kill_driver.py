@@ -33,6 +33,7 @@ from treemem.ingest import looks
 from treemem.models.chat import Prompt
 from treemem.models.client import Generation
 from treemem.store import database
+from treemem.store.access import drivers
 from treemem.summarize.model_summarizer import ModelSummarizer
 from treemem.topics import assignment
 from treemem.tree import builder, sealing
@@ -102,7 +103,7 @@ def callers() -> list[str]:
 def watch_every_statement(steps: Steps) -> None:
     """Makes every connection that treemem opens from now on count its steps."""
 
-    class Watched(database.driver.Connection):  # type: ignore[misc]
+    class Watched(drivers.plain.Connection):  # type: ignore[misc]
         def execute(self, sql: str, *rest: Any) -> Any:
             return self._stepped(sql, super().execute, sql, *rest)
 
@@ -124,16 +125,21 @@ def watch_every_statement(steps: Steps) -> None:
             steps.take(f"after {name}", in_transaction=self.in_transaction)
             return result
 
-    connect = database.driver.connect
+    connect_with(Watched)
 
-    def watched(*rest: Any, **named: Any) -> Any:
-        return connect(*rest, factory=Watched, **named)
 
-    # Subtle: the driver's own module stays as it is; only treemem.store.database sees this one.
-    watched_driver = types.ModuleType("watched_driver")
-    watched_driver.__dict__.update(database.driver.__dict__)
-    watched_driver.connect = watched  # type: ignore[attr-defined]
-    database.driver = watched_driver
+def connect_with(factory: Any) -> None:
+    """Makes every connection that treemem opens from now on one of this class."""
+    connect = drivers.plain.connect
+
+    def connected(*rest: Any, **named: Any) -> Any:
+        return connect(*rest, factory=factory, **named)
+
+    # Subtle: the driver's own module stays as it is; only treemem.store sees this one.
+    other = types.ModuleType("watched_driver")
+    other.__dict__.update(drivers.plain.__dict__)
+    other.connect = connected  # type: ignore[attr-defined]
+    drivers.plain = database.driver = other
 
 
 # -- a fake model ---------------------------------------------------------------------

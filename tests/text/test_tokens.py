@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -223,3 +224,28 @@ def test_a_cut_falls_on_a_blank_line_before_a_lines_end_before_a_space() -> None
 def test_the_same_text_is_always_cut_in_the_same_places() -> None:
     text = "A sentence that is said. Another one follows it!\n" * 400
     assert cut(text, 300) == cut(text, 300)
+
+
+FORKED = """
+import os, sys, time
+from treemem.text.tokens import count_many
+texts = [f"text {number}" for number in range(500)]
+expected = count_many(texts)
+child = os.fork()
+if child == 0:
+    os._exit(0 if count_many(texts) == expected else 1)
+for _ in range(600):
+    done, status = os.waitpid(child, os.WNOHANG)
+    if done:
+        sys.exit(status)
+    time.sleep(0.05)
+os.kill(child, 9)
+sys.exit("the child waits for a thread that it has not")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_counts_too() -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import binascii
 import functools
+import os
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -275,6 +276,9 @@ class _PieceTokens(dict[str, int]):
 def _pool() -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor
 
+    if hasattr(os, "register_at_fork"):
+        # A forked process has no threads, and would wait for this one for ever.
+        os.register_at_fork(after_in_child=_pool.cache_clear)
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="treemem-tokens")
 
 
