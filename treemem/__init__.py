@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         BackupProgress,
         BackupReport,
         ImportReport,
+        MergeReport,
         RestoreReport,
         SnapshotView,
     )
@@ -269,6 +270,7 @@ __all__ = [  # noqa: RUF022
     "Marks",
     "Measured",
     "Memory",
+    "MergeReport",
     "Message",
     "MessageKind",
     "MissingPackageError",
@@ -496,6 +498,7 @@ if not TYPE_CHECKING:
         "BackupProgress": "backups.values",
         "BackupReport": "backups.values",
         "ImportReport": "backups.values",
+        "MergeReport": "backups.values",
         "RestoreReport": "backups.values",
         "SnapshotView": "backups.values",
         "check_backups": "backups.api",

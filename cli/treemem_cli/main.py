@@ -67,6 +67,7 @@ COMMANDS = {
     "decrypt": ("upkeep.encrypt", "Make the encrypted memory file a plain one."),
     "export": ("upkeep.export", "Write everything as lines of JSON, readable without treemem."),
     "import": ("upkeep.import_", "Take in what treemem export has written."),
+    "merge": ("upkeep.merge", "Take in what another memory file has."),
     "doctor": ("upkeep.doctor", "Check that the memory file is intact."),
     "recover": ("upkeep.recover", "Write a new memory of what can be read of a damaged one."),
     "help": ("upkeep.help", "Show the help of a command."),

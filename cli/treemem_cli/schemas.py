@@ -194,6 +194,7 @@ def _of_backups() -> dict[str, Any]:
         "backup check": list[treemem.SnapshotView],
         "restore": treemem.RestoreReport,
         "import": treemem.ImportReport,
+        "merge": treemem.MergeReport,
     }
 
 

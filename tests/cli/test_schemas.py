@@ -134,12 +134,16 @@ def backup_arguments(path: Path, name: str) -> list[list[str]]:
     folder, lines = f"{path}.backups/", f"{path}.jsonl"
     if name in ("backup list", "backup check", "restore"):
         assert run("--db", str(path), "backup", folder).exit_code == 0
+    if name == "merge":
+        with Memory.open(lines) as other:
+            other.append("chat/1", [Message(text="We ship on Friday.")])
     if name == "import":
         assert run("--db", str(path), "export", lines).exit_code == 0
     listed = [[folder]]
     return {
         "backup make": [[folder], [f"{path}.copy"]], "backup list": listed, "backup check": listed,
         "restore": [[folder, f"{path}.new"]], "import": [[lines]],
+        "merge": [[lines, "--dry-run"], [lines]],
     }.get(name, [])  # fmt: skip
 
 

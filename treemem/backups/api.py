@@ -19,6 +19,7 @@ from treemem.backups.values import (
     BackupProgress,
     BackupReport,
     ImportReport,
+    MergeReport,
     RestoreReport,
     SnapshotView,
 )
@@ -119,6 +120,24 @@ class BackupMethods(Bounded):
         from treemem.backups.portable import reading
 
         return reading.taken_in(self._database, Path(file), self._clock, self._shape)
+
+    def merge(self, other: str | Path, *, dry_run: bool = False) -> MergeReport:
+        """Takes in what another memory file has, such as that of another machine, which is only
+        read and may be in use; then makes trees, ledger and topics without a model.
+
+        Nothing is stored twice. Histories of one source are united by time, each in its own order.
+        What either has forgotten is forgotten here. Of two choices about an entry the later holds.
+        Live sessions, settings and rules of retention stay each machine's own. Merged in any order
+        until each has merged all, memories have the same messages, histories and choices. Killed
+        at any point, it goes on when the same file is merged again. dry_run: only says what would
+        be taken in. Merge only files of your own: their rules and choices become yours. Raises
+        BackupError if the file is damaged or of an earlier treemem, NotFoundError, UsageError for
+        the same file, and DatabaseError.
+        """
+        from treemem.backups.merging import merging
+
+        return merging.merged(self._database, Path(other), self._clock, self._shape,
+                              dry_run=dry_run)  # fmt: skip
 
 
 def list_backups(folder: str | Path) -> list[SnapshotView]:

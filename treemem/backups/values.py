@@ -90,3 +90,30 @@ class ImportReport:
     statements: int
     refused: int
     is_unfinished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MergeReport:
+    """What was taken in from another memory file. path: of the file. sources: that are new here.
+    grown: ids of sources whose history here has changed. messages: that are new. known: that were
+    here. kept_out: that were forgotten here, and stay so. forgotten: messages that were forgotten
+    here now, since they were there. choices: about entries and rules, and names: of topics, that
+    hold here now. statements: of models, that passed the checks; refused: that did not. sessions:
+    ids of live sessions, which stay where they are. dry_run: True if nothing was changed; choices,
+    names and statements are not counted then. is_unfinished: jobs of a process that was killed are
+    not free yet; to merge again in a minute takes in names and what models wrote."""
+
+    path: Path
+    sources: int
+    grown: tuple[str, ...]
+    messages: int
+    known: int
+    kept_out: int
+    forgotten: int
+    choices: int
+    names: int
+    statements: int
+    refused: int
+    sessions: tuple[str, ...]
+    dry_run: bool
+    is_unfinished: bool

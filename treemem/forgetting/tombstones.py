@@ -26,7 +26,7 @@ TEXT_CHARS_MIN = 64
 _MARK_BYTES = 16
 
 _IS_MARKED = "SELECT EXISTS (SELECT 1 FROM tombstone WHERE mark IN ({}))"
-_ADD = "INSERT OR IGNORE INTO tombstone (mark, forgetting_seq) VALUES (?, ?)"
+ADD = "INSERT OR IGNORE INTO tombstone (mark, forgetting_seq) VALUES (?, ?)"
 
 
 class Tombstones:
@@ -47,21 +47,22 @@ class Tombstones:
         message_ids = [item.id] if item.log_id is None else [item.id, item.log_id]
         is_dated = item.sent_at_ms is not None
         names = names_of(item.identity, message_ids, item.message, [alias], is_dated=is_dated)
-        return self._has(names)
+        return self.has_any(names)
 
     def has_id(self, message_id: str) -> bool:
         """Whether a message with this id was forgotten."""
-        return bool(self._key) and self._has([f"id:{message_id}"])
+        return bool(self._key) and self.has_any([f"id:{message_id}"])
 
     def has_identity(self, identity: str) -> bool:
         """Whether a message with this identity was forgotten, in any version."""
-        return bool(self._key) and self._has([f"identity:{identity}"])
+        return bool(self._key) and self.has_any([f"identity:{identity}"])
 
     def has_source(self, source_id: str) -> bool:
         """Whether messages of a source were forgotten, so that its title may tell of them."""
-        return bool(self._key) and self._has([f"source:{source_id}"])
+        return bool(self._key) and self.has_any([f"source:{source_id}"])
 
-    def _has(self, names: Iterable[str]) -> bool:
+    def has_any(self, names: Iterable[str]) -> bool:
+        """Whether something with one of these names was forgotten; see names_of."""
         marks = tuple(mark_of(name, self._key) for name in names)
         sql = _IS_MARKED.format(",".join("?" * len(marks)))
         return bool(self._database.value(sql, marks))
@@ -97,7 +98,7 @@ def names_of(
 def put(database: Database, forgetting_seq: int, names: Iterable[str]) -> None:
     """Stores a tombstone for each name, in the caller's transaction."""
     key = policy.key_of(database, keep=True)
-    database.many(_ADD, ((mark_of(name, key), forgetting_seq) for name in names))
+    database.many(ADD, ((mark_of(name, key), forgetting_seq) for name in names))
 
 
 # -- the record ------------------------------------------------------------------------

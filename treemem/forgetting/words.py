@@ -55,6 +55,18 @@ def clean(database: Database, condemned: Iterable[int], *, write: bool) -> int:
     return sum(_clean_owner(database, owner, words, write=write) for owner in TEXT_OWNERS)
 
 
+def without(database: Database, texts: Iterable[str], forgotten: Iterable[str]) -> set[str]:
+    """Those of these texts, which are not stored yet, that have nothing of forgotten words but what
+    a stored message says too."""
+    pieces = _Pieces()
+    given = set(texts)
+    for text in given:
+        pieces.clean(text)
+    pieces.keep_those_in(forgotten)
+    words = _Words(database, pieces)
+    return {text for text in given if words.clean(text) == text}
+
+
 def _clean_owner(database: Database, owner: TextOwner, words: _Words, *, write: bool) -> int:
     changed = 0
     for key, text in list(owner.texts(database)):

@@ -22,6 +22,13 @@ SELECT ?1, ?2, ?3, max(?4, coalesce(max(chosen_at_ms) + 1, 0)) FROM entry_choice
 ON CONFLICT (text, project) DO UPDATE SET state = excluded.state,
   chosen_at_ms = excluded.chosen_at_ms
 """
+# Of two machines, whose clocks may agree: then the one whose name comes later holds.
+_PUT_LATER = """
+INSERT INTO entry_choice (text, project, state, chosen_at_ms) VALUES (?, ?, ?, ?)
+ON CONFLICT (text, project) DO UPDATE SET state = excluded.state,
+  chosen_at_ms = excluded.chosen_at_ms
+WHERE (excluded.chosen_at_ms, excluded.state) > (chosen_at_ms, state)
+"""
 
 
 class EntryChoice(NamedTuple):
@@ -61,6 +68,12 @@ def put(database: Database, choice: EntryChoice) -> None:
     transaction."""
     text, project = storable_text(choice.text)[0], storable_text(choice.project)[0]
     database.execute(_PUT, (text, project, choice.state, choice.chosen_at_ms))
+
+
+def put_later(database: Database, choice: EntryChoice) -> bool:
+    """Stores a choice of another machine, as it is, if it is later than the one about the same
+    entry. Returns whether it was."""
+    return database.changed(_PUT_LATER, choice) > 0
 
 
 def forget(database: Database, text: str, project: str) -> None:

@@ -38,7 +38,7 @@ _PLACE = """
 INSERT INTO source_message (source_seq, position, message_seq, session_seq, state, open_from)
 VALUES (?, ?, ?, ?, ?, ?)
 """
-_OPEN_POSITION = """
+OPEN_POSITION = """
 UPDATE source SET open_position = coalesce(
   (SELECT min(position) FROM source_message WHERE source_seq = :source AND state = 'active'
    AND open_from IS NOT NULL), :next) WHERE seq = :source
@@ -188,6 +188,6 @@ class Writer:
             builder.put_sealed(self._database, source_id, leaves, self._shape)
         for seq in self._source_seqs.values():
             following = messages.next_position(self._database, seq)
-            self._database.execute(_OPEN_POSITION, {"source": seq, "next": following})
+            self._database.execute(OPEN_POSITION, {"source": seq, "next": following})
         for source_id, number in self._told:
             self._database.execute(_TOLD, (number, source_id, number))

@@ -73,14 +73,13 @@ def encoded(line: dict[str, Any]) -> bytes:
 
 def _content(database: Database, *, with_key: bool) -> Iterator[dict[str, Any]]:
     yield from _settings(database, with_key=with_key)
-    yield from _sources(database)
-    yield from _messages(database)
+    yield from sources_of(database)
+    yield from messages_of(database)
     if with_key:
-        for alias, message_id in database.execute(_ALIASES):
-            yield {"type": "alias", "alias": alias, "message": message_id}
+        yield from aliases_of(database)
         yield from _forgotten(database)
-    yield from _places(database)
-    yield from _leaves(database)
+    yield from places_of(database)
+    yield from leaves_of(database)
     for kind in SESSIONS:
         if kind.name == "live_session":
             told: dict[str, int] = dict(database.rows(_TOLD))
@@ -90,7 +89,7 @@ def _content(database: Database, *, with_key: bool) -> Iterator[dict[str, Any]]:
             yield from kind.lines(database)
     for kind in OTHERS:
         yield from kind.lines(database)
-    yield from _topics(database)
+    yield from topics_of(database)
     yield from summaries.lines(database)
 
 
@@ -99,6 +98,12 @@ SELECT a.alias, m.id FROM message_alias a JOIN message m ON m.seq = a.message_se
 ORDER BY m.seq, a.alias
 """
 _MARKS = "SELECT mark FROM tombstone WHERE forgetting_seq = ? ORDER BY mark"
+
+
+def aliases_of(database: Database) -> Iterator[dict[str, Any]]:
+    """Yields a line for each id that a redacted message is recognized by."""
+    for alias, message_id in database.execute(_ALIASES):
+        yield {"type": "alias", "alias": alias, "message": message_id}
 
 
 def _forgotten(database: Database) -> Iterator[dict[str, Any]]:
@@ -148,7 +153,8 @@ ORDER BY seq
 """
 
 
-def _sources(database: Database) -> Iterator[dict[str, Any]]:
+def sources_of(database: Database) -> Iterator[dict[str, Any]]:
+    """Yields a line for each source."""
     for row in database.rows(_SOURCES):
         names = ("id", "format", "title", "origin", "parent", "project", "is_mine", "created_at_ms")
         yield {"type": "source", **dict(zip(names, row, strict=True))}
@@ -160,7 +166,8 @@ SELECT seq, id, identity, external_id, role, author, kind, sent_at, sent_at_ms, 
 """
 
 
-def _messages(database: Database) -> Iterator[dict[str, Any]]:
+def messages_of(database: Database) -> Iterator[dict[str, Any]]:
+    """Yields a line for each message."""
     names = ("id", "identity", "external_id", "role", "author", "kind", "sent_at", "sent_at_ms",
              "origin")  # fmt: skip
     for _, *row in database.execute(_ALL):
@@ -187,13 +194,15 @@ JOIN message m ON m.seq = ls.message_seq WHERE ls.node_seq = ? ORDER BY ls.ordin
 """
 
 
-def _places(database: Database) -> Iterator[dict[str, Any]]:
+def places_of(database: Database) -> Iterator[dict[str, Any]]:
+    """Yields a line for each message of each source, in order."""
     names = ("source", "position", "message", "session", "state", "open_from")
     for row in database.execute(_PLACES):
         yield {"type": "place", **dict(zip(names, row, strict=True))}
 
 
-def _leaves(database: Database) -> Iterator[dict[str, Any]]:
+def leaves_of(database: Database) -> Iterator[dict[str, Any]]:
+    """Yields a line for each sealed leaf of each source, in order."""
     for source, node_id, seq in database.rows(_LEAVES):
         spans = [list(row) for row in database.rows(_SPANS, (seq,))]
         yield {"type": "leaf", "source": source, "id": node_id, "spans": spans}
@@ -211,7 +220,8 @@ SELECT n.id FROM topic_part p JOIN node n ON n.seq = p.node_seq WHERE p.alias = 
 """
 
 
-def _topics(database: Database) -> Iterator[dict[str, Any]]:
+def topics_of(database: Database) -> Iterator[dict[str, Any]]:
+    """Yields a line for each topic."""
     sql = "SELECT seq, id, name, named, pinned FROM topic ORDER BY seq"
     for seq, topic_id, name, named, pinned in database.rows(sql):
         merged = [

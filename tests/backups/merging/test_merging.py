@@ -1,0 +1,286 @@
+"""Memories of several machines become one: nothing twice, nothing lost, in any order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import FakeClock
+from tests.helpers.logs import prose
+from treemem import Memory, Message, Scope, TreeShape
+from treemem.store.database import Database
+
+SHAPE = TreeShape(leaf_tokens_max=200, fanout=3)
+START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+ALL = ("holds", "superseded", "closed", "withdrawn")
+
+
+@contextmanager
+def machines(folder: Path, number: int) -> Iterator[list[Memory]]:
+    """Memories whose clocks differ."""
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(
+                Memory.open(
+                    folder / f"{name}.sqlite3", clock=FakeClock(1_772_000_000_000 + name),
+                    shape=SHAPE,
+                )
+            )
+            for name in range(number)
+        ]  # fmt: skip
+
+
+def picture(memory: Memory) -> dict[str, Any]:
+    """What must be equal in all memories, by ids."""
+    database = Database(memory.path, must_exist=True)
+    try:
+        return _picture(memory, database)
+    finally:
+        database.close()
+
+
+def _picture(memory: Memory, database: Database) -> dict[str, Any]:
+    ids = sorted(view.source.id for view in memory.sources())
+    return {
+        "stored": sorted(row[0] for row in database.rows("SELECT id FROM message")),
+        "histories": {one: [m.id for m in memory.messages(one)] for one in ids},
+        "states": sorted(map(tuple, database.rows(
+            "SELECT s.id, m.id, sm.state FROM source_message sm JOIN message m "
+            "ON m.seq = sm.message_seq JOIN source s ON s.seq = sm.source_seq"))),
+        "trees": {one: sorted(node.id for node in memory.tree(Scope.source(one)).nodes())
+                  for one in ids},
+        "choices": sorted(map(tuple, database.rows(
+            "SELECT text, project, state, chosen_at_ms FROM entry_choice"))),
+        "entries": {(e.id, e.text) for e in memory.ledger(states=ALL)},
+    }  # fmt: skip
+
+
+def act(draw: random.Random, memory: Memory, machine: int, step: int) -> None:
+    """One thing that a user does."""
+    source = f"chat/{draw.randrange(3)}"
+    kind = draw.choice(("say", "say", "say", "untimed", "edit", "abandon", "choose", "forget"))
+    at = START + timedelta(minutes=draw.randrange(500))
+    name = f"{machine}.{step}"
+    held = memory.messages(source) if memory.sources() and source in {
+        view.source.id for view in memory.sources()} else []  # fmt: skip
+    if kind == "say":
+        memory.append(source, [
+            Message(text=f"{prose(machine * 1000 + step * 10 + n, 12)} We must call {name} {n}.",
+                    role="user", sent_at=at + timedelta(seconds=n), external_id=f"{name}.{n}")
+            for n in range(3)
+        ])  # fmt: skip
+    elif kind == "untimed":
+        memory.append(source, [Message(text=f"{prose(step, 10)} {name}"), Message(text="Good.")])
+    elif kind in ("edit", "abandon") and (own := [m for m in held if m.external_id]):
+        old = draw.choice(own)
+        text = old.text + f" Edited {name}." * (kind == "edit")
+        memory.append(
+            source,
+            [
+                Message(
+                    text=text,
+                    role="user",
+                    sent_at=old.sent_at,
+                    external_id=old.external_id,
+                    active=kind == "edit",
+                )
+            ],
+        )
+    elif kind == "choose" and (found := memory.ledger()):
+        memory._clock.advance(draw.randrange(1, 9))  # type: ignore[attr-defined]
+        entry = draw.choice(found)
+        draw.choice((memory.ledger.drop, memory.ledger.reopen))(entry.id)
+    elif kind == "forget" and held:
+        memory.forget(messages=draw.choice(held).id or "")
+    if draw.random() < 0.5:
+        memory.work(max_calls=0)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_machines_that_have_merged_all_are_equal_in_any_order(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    with machines(tmp_path, 3) as memories:
+        memories[0].append("chat/0", [
+            Message(text=prose(n, 15), role="user", external_id=f"base {n}",
+                    sent_at=START + timedelta(minutes=n)) for n in range(8)
+        ])  # fmt: skip
+        for other in memories[1:]:
+            other.merge(memories[0].path)
+        for step in range(10):
+            machine = draw.randrange(3)
+            act(draw, memories[machine], machine, step)
+        for memory in memories:
+            memory.work(max_calls=0)
+        pairs = list(permutations(range(3), 2))
+        draw.shuffle(pairs)
+        for into, of in pairs:
+            memories[into].merge(memories[of].path)
+        pictures = [picture(memory) for memory in memories]
+        for key in pictures[0]:
+            assert pictures[1][key] == pictures[0][key], key
+            assert pictures[2][key] == pictures[0][key], key
+        again = memories[0].merge(memories[1].path)
+        assert (again.sources, again.grown, again.messages, again.forgotten, again.choices) == (
+            0, (), 0, 0, 0)  # fmt: skip
+        assert picture(memories[0]) == pictures[0]
+        assert all(memory.diagnose().healthy for memory in memories)
+
+
+def said(memory: Memory, source: str = "chat/1") -> list[str]:
+    return [message.text for message in memory.messages(source)]
+
+
+def fill(memory: Memory, number: int = 6, first: int = 0) -> None:
+    memory.append("chat/1", [
+        Message(text=prose(n, 12), role="user", external_id=f"m{n}",
+                sent_at=START + timedelta(minutes=n)) for n in range(first, first + number)
+    ])  # fmt: skip
+
+
+def test_a_dry_run_says_what_a_merge_does_and_changes_nothing(tmp_path: Path) -> None:
+    with machines(tmp_path, 2) as (here, there):
+        fill(here)
+        fill(there, 8)
+        there.append("chat/2", [Message(text="We ship on Friday.")])
+        there.forget(messages=there.messages("chat/1")[3].id or "")
+        before = picture(here)
+        told = here.merge(there.path, dry_run=True)
+        assert (told.sources, told.grown, told.messages, told.known, told.forgotten) == (
+            1, ("chat/1",), 3, 5, 1)  # fmt: skip
+        assert told.dry_run
+        assert picture(here) == before
+        done = here.merge(there.path)
+        assert (done.sources, done.grown, done.messages, done.known, done.forgotten) == (
+            1, ("chat/1",), 3, 5, 1)  # fmt: skip
+        assert said(here) == said(there)
+
+
+def test_what_was_forgotten_there_is_forgotten_here_and_kept_out(tmp_path: Path) -> None:
+    with machines(tmp_path, 3) as (here, there, third):
+        for memory in (here, there, third):
+            fill(memory)
+        there.forget(messages=there.messages("chat/1")[2].id or "")
+        assert here.merge(there.path).forgotten == 1
+        assert prose(2, 12) not in said(here)
+        assert here.forget.list()[0].chosen_by == ("message", "merge")
+        assert here.merge(third.path).kept_out == 1  # which still has it
+        assert prose(2, 12) not in said(here)
+        fill(here)
+        assert prose(2, 12) not in said(here)
+        there.forget.undo(there.forget.list()[0].id)
+        fill(there)
+        assert prose(2, 12) in said(there)
+        here.merge(there.path)
+        assert prose(2, 12) not in said(here)
+
+
+def test_words_that_were_forgotten_here_come_in_no_title_and_no_choice(tmp_path: Path) -> None:
+    secret = "We must never tell Marguerite about the surprise party."
+    with machines(tmp_path, 2) as (here, there):
+        for memory in (here, there):
+            memory.append("chat/1", [
+                Message(text=secret, role="user", external_id="1", sent_at=START),
+                Message(text="The weather is fine.", external_id="2", sent_at=START),
+            ], title="Marguerite about the surprise party")  # fmt: skip
+            memory.work(max_calls=0)
+        entry = next(one for one in there.ledger() if "Marguerite" in one.text)
+        there.ledger.drop(entry.id)
+        here.forget(text="Marguerite")
+        report = here.merge(there.path)
+        assert (report.kept_out, report.choices) == (1, 0)
+        assert said(here) == ["The weather is fine."]
+        assert here.sources()[0].source.title is None
+        assert b"Marguerite" not in here.path.read_bytes()
+
+
+def test_the_later_choice_about_an_entry_holds(tmp_path: Path) -> None:
+    with machines(tmp_path, 2) as (here, there):
+        for memory in (here, there):
+            memory.append("chat/1", [Message(text="We must call the mill tomorrow.", role="user",
+                                             external_id="1", sent_at=START)])  # fmt: skip
+            memory.work(max_calls=0)
+        entry = here.ledger()[0].id
+        here.ledger.drop(entry)
+        there._clock.advance(60)  # type: ignore[attr-defined]
+        there.ledger.reopen(entry)
+        assert there.merge(here.path).choices == 0
+        assert here.merge(there.path).choices == 1
+        assert [one.state for one in here.ledger()] == ["holds"]
+        here._clock.advance(120)  # type: ignore[attr-defined]
+        here.ledger.drop(entry)
+        assert there.merge(here.path).choices == 1
+        assert [one.state for one in there.ledger(states=ALL)] == ["withdrawn"]
+
+
+def test_a_secret_that_both_have_redacted_is_one_message(tmp_path: Path) -> None:
+    token = "The token is ghp_" + "a1B2" * 9
+    with machines(tmp_path, 3) as (here, there, plain):
+        for memory in (here, there):
+            memory.append("chat/1", [Message(text=token, external_id="1", sent_at=START)])
+        plain.append("chat/1", [Message(text=token, external_id="1", sent_at=START)], redact=False)
+        before = said(here)
+        assert here.merge(there.path).messages == 0
+        assert here.merge(plain.path).messages == 0
+        assert plain.merge(here.path).messages == 0
+        assert said(here) == before
+        assert "ghp_" not in before[0]
+
+
+def test_a_new_memory_takes_the_key_and_keeps_out_what_it_never_had(tmp_path: Path) -> None:
+    with machines(tmp_path, 2) as (here, there):
+        fill(there)
+        there.forget(messages=there.messages("chat/1")[2].id or "")
+        here.merge(there.path)
+        fill(here)
+        assert said(here) == said(there)
+
+
+def test_live_sessions_stay_and_are_named(tmp_path: Path) -> None:
+    with machines(tmp_path, 2) as (here, there):
+        fill(there)
+        session = there.session("live/1", window=4_000)
+        session.append({"role": "user", "content": "Remember that I prefer short answers."})
+        report = here.merge(there.path)
+        assert report.sessions == ("live/1",)
+        assert [view.source.id for view in here.sources()] == ["chat/1"]
+
+
+def test_names_of_topics_and_summaries_of_models_come_along(whole: Path, tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "new.sqlite3", clock=FakeClock()) as here:
+        here.merge(whole / "memory.sqlite3")
+        named = [topic.name for topic in here.topics.list() if topic.named]
+        assert named == ["The settlement"]
+
+
+@pytest.mark.parametrize("place", ["condemning.finish", "doctor.message_findings", "run.Run"])
+def test_a_merge_that_was_interrupted_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    with machines(tmp_path, 3) as (here, there, other):
+        fill(here)
+        fill(there, 9)
+        there.forget(messages=there.messages("chat/1")[2].id or "")
+        there.work(max_calls=0)
+        other.merge(there.path)
+        other.append("chat/2", [Message(text="We ship on Friday.", sent_at=START)])
+        here.append("chat/2", [Message(text="We ship on Friday.", sent_at=START)])
+
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(f"treemem.backups.merging.merging.{place}", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                here.merge(there.path)
+        here.merge(there.path)
+        here.work(max_calls=0)
+        other.work(max_calls=0)
+        assert picture(here) == picture(other)
+        assert here.diagnose().healthy

@@ -1,0 +1,1 @@
+"""Takes in what another memory file has: histories are united, forgetting and choices travel."""
