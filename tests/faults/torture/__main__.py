@@ -31,7 +31,7 @@ from tests.faults import kill_driver
 from tests.faults.fault_pictures import Picture
 from tests.faults.torture import operations, recording
 from tests.faults.torture.operations import OPERATIONS, START_MS
-from tests.faults.torture.steps import ChildFailedError, Harm, child, preload
+from tests.faults.torture.steps import PRELOADED, ChildFailedError, Harm, child, preload
 from treemem import TreememError
 
 HOUR_MS = 3_600_000
@@ -305,6 +305,9 @@ def main() -> int:
     if without:
         sys.stdout.write(f"No power is cut and no disk fails: {without}\n")
         given.images = given.errors = 0
+    else:
+        # The library is loaded by now.
+        shutil.rmtree(Path(os.environ[PRELOADED]).parent)
     kill_driver.take_small_steps()
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
