@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ import pytest
 
 from tests.helpers.command_line import run, run_json
 from treemem import Memory, Message
+from treemem.store.database import driver
 from treemem_cli.main import cli
 
 DEMO = Path(__file__).parent.parent.parent / "treemem" / "demo"
@@ -168,3 +170,17 @@ def test_ctrl_c_exits_with_130_and_one_line(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Memory, "status", interrupted)
     result = run("status")
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Stopped.\n")
+
+
+@pytest.mark.usefixtures("demo")
+def test_doctor_names_changed_rows_and_exits_with_1() -> None:
+    path = Path(os.environ["TREEMEM_DB"])
+    with closing(driver.connect(str(path), isolation_level=None)) as connection:
+        connection.execute("UPDATE source SET title = 'another'")
+    result = run("doctor", "--json")
+    assert result.exit_code == 1
+    value = json.loads(result.stdout)
+    assert (value["healthy"], value["complete"]) == (False, True)
+    assert [check["name"] for check in value["checks"] if check["findings"]] == [
+        "rows as they were written"
+    ]

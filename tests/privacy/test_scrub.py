@@ -363,7 +363,7 @@ NO_WORDS = set(
     usage.producer usage.scope usage.key
     live_session.agent live_session.shape live_session.tokenizer pin_change.kind checkpoint.id
     program_state.owner program_state.place program_state.key
-    forgetting.chosen_by tombstone.mark
+    forgetting.chosen_by tombstone.mark proof.name proof.part proof.digest
 """.split()
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,7 @@ UPDATE source_message SET session = (SELECT id FROM log_session WHERE seq = sess
 ALTER TABLE source_message DROP COLUMN session_seq;
 DROP TABLE log_session;
 CREATE INDEX source_message_session ON source_message (session) WHERE session IS NOT NULL;
+DROP TABLE proof;
 DROP TABLE log_mark_key;
 DROP TABLE log_mark;
 DROP TABLE file_look;
@@ -107,7 +109,7 @@ ALTER TABLE tree DROP COLUMN laid_root;
 DELETE FROM _sqlite_migrations
 WHERE name IN (
   'm015_lean_ledger', 'm016_log_marks', 'm017_sessions', 'm018_looks', 'm019_subjects',
-  'm021_laid_out', 'm024_forgetting', 'm025_census');
+  'm021_laid_out', 'm024_forgetting', 'm025_census', 'm026_proof');
 PRAGMA user_version = 14;
 """
 TO_SCHEMA_8 = """
@@ -188,11 +190,11 @@ def old_file(tmp_path: Path) -> Path:
 
 def downgrade(path: Path, script: str = "") -> None:
     """Makes a file one of schema 14, then what the script makes of it."""
-    database = Database(path)
-    with database.transaction():
+    with closing(driver.connect(str(path), isolation_level=None)) as connection:
+        connection.execute("BEGIN")
         for sql in migrations.split_script(TO_SCHEMA_14 + script, driver.complete_statement):
-            database.execute(sql)
-    database.close()
+            connection.execute(sql)
+        connection.execute("COMMIT")
 
 
 def statements(memory: Memory) -> set[tuple[str, str, str | None]]:

@@ -25,6 +25,7 @@ from treemem.store import json_text, migrations, settings
 from treemem.store.access import drivers
 from treemem.store.database import Database, Row
 from treemem.store.file import sqlite_errors
+from treemem.store.proof.digests import Digests
 from treemem.store.schema import matching
 
 # How many findings an error lists.
@@ -178,11 +179,14 @@ def mark_as_backup(target: Path, made: dict[str, Any] | None) -> None:
         try:
             connection.execute("PRAGMA journal_mode = MEMORY")
             connection.execute("PRAGMA secure_delete = ON")
+            written = Digests(connection)
+            written.watch()
             connection.execute("DELETE FROM setting WHERE name = ?", (settings.BACKUP_OF,))
             if made is not None:
                 messages = connection.execute("SELECT count(*) FROM message").fetchone()[0]
                 row = (settings.BACKUP_OF, json.dumps({**made, "messages": messages}))
                 connection.execute("INSERT INTO setting (name, value) VALUES (?, ?)", row)
+            written.store()
         finally:
             connection.close()
     except drivers.errors() as error:

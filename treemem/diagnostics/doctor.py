@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from treemem import ids
-from treemem.diagnostics import ledger_check, session_check
+from treemem.diagnostics import ledger_check, proof_check, session_check
 from treemem.diagnostics.encodings import damaged_texts
 from treemem.errors import (
     DatabaseError,
@@ -431,6 +431,7 @@ def _checks(shape: TreeShape) -> tuple[tuple[str, Callable[[Database], Iterator[
         ("turns of live sessions", session_check.findings),
         ("vectors of nodes", _vectors),
         ("other forms of words", _other_forms),
+        ("rows as they were written", proof_check.findings),
     )
 
 
@@ -442,6 +443,7 @@ def repair(database: Database, now_ms: int) -> None:
     Messages, nodes and statements are not changed.
     """
     with database.transaction():
+        proof_check.drop(database)
         _repair_other_forms(database)
         for table in _FTS_TABLES:
             database.execute(_FTS_REBUILD.format(table=table))

@@ -52,7 +52,7 @@ def words(database: Database) -> Iterator[str]:
 
 
 def findings(database: Database) -> Iterator[str]:
-    """A sentence for each entry or leaf that is wrong, "" for an entry that is right. An entry may
+    """A sentence for each entry, leaf or list that is wrong, "" for one that is right. An entry may
     be behind while a job that will make it again is waiting."""
     yield ""
     is_behind = any(jobs.has_open(database, kind) for kind in _JOBS)
@@ -74,6 +74,7 @@ def findings(database: Database) -> Iterator[str]:
                 yield Notice(f"entry {entry_id} has a state that nothing explains.", _REPAIR)
             else:
                 yield ""
+    yield from entries.wrong_lists(database)
 
 
 def make_again(database: Database) -> None:

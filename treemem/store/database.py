@@ -19,15 +19,13 @@ from typing import Any
 import orjson
 
 from treemem.errors import (
-    OTHER_FILE,
     ConstraintError,
     DatabaseError,
     DatabaseKeyError,
     DatabaseReplacedError,
-    DatabaseVersionError,
     UsageError,
 )
-from treemem.packages import install_command, upgrade_hint
+from treemem.packages import install_command
 from treemem.store import migrations
 from treemem.store.access import drivers, keys
 from treemem.store.access.drivers import WAL_SAFE_SINCE
@@ -44,6 +42,7 @@ from treemem.store.file import (
 from treemem.store.file.guard import FileGuard, Loss, identity_of
 from treemem.store.file.open_marker import OpenMarker
 from treemem.store.file.pages import Pages
+from treemem.store.proof import digests
 from treemem.store.schema import matching
 
 driver = drivers.plain
@@ -127,6 +126,7 @@ class Database:
         self._is_rescued = False
         self._has_written = False
         self._connection: Any = None
+        self._digests: digests.Digests | None = None  # while the schema is that of this version
         with self._translated():
             if str(path) == IN_MEMORY:
                 self._key = None
@@ -196,11 +196,12 @@ class Database:
         drivers.restrain(self._driver, self._connection)
         version = execute("PRAGMA user_version").fetchone()[0]
         if existed:
-            self._check_version(version)
+            matching.refuse_others(self._connection, version, self.path)
         self._choose_journal()
         # An acknowledged commit must survive a power cut, which NORMAL does not guarantee.
         execute("PRAGMA synchronous = FULL")
         execute("PRAGMA foreign_keys = ON")
+        execute("PRAGMA recursive_triggers = ON")  # else OR REPLACE deletes rows without them
         execute("PRAGMA secure_delete = ON")
         execute("PRAGMA cache_size = -16000")
         execute("PRAGMA temp_store = MEMORY")
@@ -209,27 +210,13 @@ class Database:
         execute(f"PRAGMA journal_size_limit = {CHECKPOINT_BYTES // 2}")
         if version < migrations.SCHEMA_VERSION:
             self._migrate()
+        self._digests = digests.Digests(self._connection)
 
     def _migrate(self) -> None:
         with self.transaction():
             self.notices += upgrading.upgrade(
                 self._connection, self._real, self._driver, self._connected
             )
-
-    def _check_version(self, version: int) -> None:
-        if version > migrations.SCHEMA_VERSION:
-            raise DatabaseVersionError(
-                f"{self.path} was written by a newer treemem (schema {version}, this one knows "
-                f"{migrations.SCHEMA_VERSION}). It was not touched. {upgrade_hint()}"
-            )
-        application = self._connection.execute("PRAGMA application_id").fetchone()[0]
-        tables = self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        if tables and application != migrations.APPLICATION_ID:
-            raise DatabaseVersionError(
-                f"{self.path} is a SQLite database, but not one of treemem's (application id "
-                f"{application:#x}). It was not touched.", hint=OTHER_FILE,
-            )  # fmt: skip
-        matching.refuse_strangers(self._connection, self.path)
 
     def _choose_journal(self) -> None:
         preferred = "wal" if self.sqlite_version >= WAL_SAFE_SINCE else "delete"
@@ -258,8 +245,8 @@ class Database:
                 yield
             except BaseException:
                 self._depth -= 1
-                if self._depth == 0 and self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                if self._depth == 0:
+                    self._roll_back()
                 raise
             self._depth -= 1
             if self._depth == 0:
@@ -274,19 +261,31 @@ class Database:
         self._connection.execute("BEGIN IMMEDIATE")  # which may have waited for long
         try:
             self._require_present()
+            self.watch_tables()
         except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            self._roll_back()
             raise
+
+    def watch_tables(self) -> None:
+        """Has digests of the rows of all tables. Call it after a table was added."""
+        if self._digests is not None:
+            self._digests.watch()
 
     def _commit(self) -> None:
         try:
+            if self._digests is not None:
+                self._digests.store()
             self._connection.execute("COMMIT")
         except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            self._roll_back()
             raise
         self._acknowledge()
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        if self._digests is not None:
+            self._digests.forget()
 
     def _acknowledge(self) -> None:
         """Raises DatabaseReplacedError if what was committed is not in the file at the path."""
@@ -340,17 +339,18 @@ class Database:
                     self._connection.execute("PRAGMA synchronous = FULL")
 
     @contextlib.contextmanager
-    def _statement(self) -> Iterator[None]:
+    def _statement(self, sql: str) -> Iterator[None]:
         """Runs one statement. Outside a transaction it is one of its own."""
         with self._lock:
             try:
                 is_alone = self._depth == 0 and not self._connection.in_transaction
+                if is_alone and digests.WRITES.match(sql):
+                    with self.transaction():
+                        yield
+                    return
                 if is_alone and not (self._guard is not None and self._guard.is_same()):
                     self._require_present()
-                changes = self._connection.total_changes if is_alone else 0
                 yield
-                if is_alone and self._connection.total_changes != changes:
-                    self._acknowledge()
             except (self._driver.Error, OSError) as error:
                 raise self._failure(error) from error
             except OverflowError as error:
@@ -361,20 +361,20 @@ class Database:
                 raise UsageError(f"{error.object!r} is not valid Unicode text.") from error
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Any:
-        with self._statement():
+        with self._statement(sql):
             return self._connection.execute(sql, parameters)
 
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
-        with self._statement():
+        with self._statement(sql):
             self._connection.executemany(sql, rows)
 
     def rows(self, sql: str, parameters: Parameters = ()) -> list[Row]:
-        with self._statement():
+        with self._statement(sql):
             rows: list[Row] = self._connection.execute(sql, parameters).fetchall()
             return rows
 
     def row(self, sql: str, parameters: Parameters = ()) -> Row | None:
-        with self._statement():
+        with self._statement(sql):
             row: Row | None = self._connection.execute(sql, parameters).fetchone()
             return row
 

@@ -13,7 +13,7 @@ import itertools
 import sys
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
@@ -337,6 +337,7 @@ _ROWS = """
 SELECT stem, entries, unlisted FROM subject_list
 WHERE home = ? AND stem IN (SELECT value FROM json_each(?))
 """
+_ALL_ROWS = "SELECT home, stem, entries, unlisted FROM subject_list"
 _PUT = "INSERT OR REPLACE INTO subject_list (home, stem, entries, unlisted) VALUES (?, ?, ?, ?)"
 _DELETE_EMPTY = """
 DELETE FROM subject_list WHERE home = ? AND stem = ? AND entries = x'' AND unlisted = 0
@@ -512,6 +513,23 @@ def list_subjects(connection: Any) -> None:
         lists.put(seq, home, _unpack("i", subjects))
     for home, by_stem in lists.items():
         connection.executemany(_PUT, [_row_of(home, *listed) for listed in by_stem.items()])
+
+
+def wrong_lists(database: Database) -> Iterator[str]:
+    """Yields a sentence for each list that does not match its entries, "" for others."""
+    lists = _Lists()
+    for seq, home, subjects in database.execute(_ALL_LISTED, (0, -1)):
+        lists.put(seq, home, _unpack("i", subjects))
+    for home, stem, found, unlisted in database.execute(_ALL_ROWS):
+        packed = lists[home].pop(stem, b"")
+        is_right = (
+            not found and len(packed) == 4 * unlisted
+            if unlisted
+            else sorted(_unpack("I", packed)) == sorted(_unpack("I", found))
+        )
+        yield "" if is_right else f"The list of entries about stem {stem} of {home} is wrong."
+    missing = sum(map(len, lists.values()))
+    yield f"{missing:,} lists of entries are missing." if missing else ""
 
 
 def text_at(database: Database, source_seq: int, position: int) -> str:

@@ -22,6 +22,9 @@ from treemem.types import MESSAGE_KINDS, ORIGINS, ROLES, Blob, Message, Origin, 
 TEXT_CHARS_MAX = 256 * 1024 * 1024
 _IN_CHUNK = 500
 _PAGE_MESSAGES = 500
+# An origin that is none, in a damaged file, makes no rule of a message.
+_TOLD = frozenset({*ORIGINS, None})
+_DAMAGED: Origin = "pasted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +394,7 @@ def message_from(row: Row, session: str | None = None) -> Message:
         tool_result_ids=tuple(more.get("results", ())),
         blobs=tuple(Blob(*blob) for blob in more.get("blobs", ())),
         unique_id=bool(more.get("unique")),
-        origin=origin,
+        origin=origin if origin in _TOLD else _DAMAGED,
         id=id_,
         tokens=tokens,
     )
@@ -575,7 +578,7 @@ def versions_with_author(database: Database, identities: Sequence[str]) -> list[
 
 def _exact_text(text: str, exact: bytes | None) -> str:
     try:
-        return text if exact is None else exact.decode("utf-8", "surrogatepass")
+        return text or "" if exact is None else exact.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:  # damaged; the text has the same words, without lone surrogates
         return text
 

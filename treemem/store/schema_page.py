@@ -35,6 +35,7 @@ def markdown() -> str:
         live.PRIVATE, live.PROGRAM_STATE, additions.LEAN, entries.FORMER,
         additions.SESSIONS, additions.LOOKS, additions.SUBJECTS, additions.LAID_OUT,
         additions.STRETCHES, additions.NARROW, additions.FORGETTING, additions.CENSUS,
+        additions.PROOF,
     ))  # fmt: skip
     added: dict[str, list[str]] = {}
     for table, column in _ADDED.findall(ddl):

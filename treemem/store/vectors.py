@@ -143,12 +143,18 @@ def table_of(embedder_seq: int) -> str:
     return f"vector_{int(embedder_seq)}"
 
 
+def embedder_of(table: str) -> int:
+    """The seq of the embedder that has a table."""
+    return int(table.removeprefix("vector_"))
+
+
 def ensure(database: Database, name: str, setting: str, dimensions: int) -> int:
     """Returns the seq of an embedder, and creates its row and table if they are missing."""
     with database.transaction():
         seq = int(database.value(_ENSURE, (name, setting, dimensions)))
         for sql in (VECTORS, VECTORS_BY_DIGEST, VECTORS_OF_NODES):
             database.execute(sql.format(table=table_of(seq)))
+        database.watch_tables()
     return seq
 
 
@@ -324,6 +330,7 @@ def remove_gone(database: Database) -> int:
 def drop(database: Database, embedder_seq: int) -> None:
     """Deletes an embedder and all its vectors, in the caller's transaction."""
     database.execute(f"DROP TABLE IF EXISTS {table_of(embedder_seq)}")
+    database.execute("DELETE FROM proof WHERE name = ?", (table_of(embedder_seq),))
     database.execute("DELETE FROM embedder WHERE seq = ?", (embedder_seq,))
 
 

@@ -25,6 +25,7 @@ from treemem.store import migrations
 from treemem.store.file import modes, online_copy
 from treemem.store.file.sidecars import BEFORE, WAL
 from treemem.store.migrations import SCHEMA_VERSION
+from treemem.store.proof import digests
 
 # Set to "no" to change a file without a copy.
 VARIABLE = "TREEMEM_UPGRADE_COPY"
@@ -84,6 +85,7 @@ def upgrade(connection: Any, memory: Path, driver: Any, connect: Callable[[str],
 def _apply(connection: Any, driver: Any) -> None:
     version = tuple(driver.sqlite_version_info)
     migrations.apply(connection, driver.complete_statement, version)
+    digests.make_all(connection)
 
 
 def remove_copies(memory: Path, latest: float = math.inf) -> None:

@@ -410,3 +410,13 @@ ALTER TABLE tree ADD COLUMN placed_root INTEGER;  -- the root of a source whose 
 CREATE INDEX tree_not_placed ON tree (seq) WHERE scope = 'source' AND root_seq IS NOT placed_root;
 CREATE INDEX source_parent ON source (parent_id) WHERE parent_id IS NOT NULL;
 """
+
+# Step 26. The groups are those of store/proof/tables.py.
+PROOF = """
+CREATE TABLE proof (                -- digests of groups of rows, by which a changed one is found
+  name TEXT NOT NULL,               -- of the table
+  part ANY NOT NULL,                -- number of the group, or what its keys begin or end with
+  digest BLOB NOT NULL,
+  PRIMARY KEY (name, part)
+) STRICT, WITHOUT ROWID;
+"""

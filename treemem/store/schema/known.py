@@ -7,9 +7,7 @@ Tested in tests/test_architecture.py.
 
 from __future__ import annotations
 
-OBJECTS = frozenset(
-    line.split()[0]
-    for line in """
+_LINES = """
 2086e1c84ec1fa4ec1d539a761814460 index checkpoint_session
 02cc68fc8f7d68e60a1461cdf4011407 index citation_message
 62f3fdc7a716713557aff9d0682ae2ed index compaction_session
@@ -114,6 +112,7 @@ bacfb98182ee10ab93f1ce8e8dc7994d table phrase_count
 8b723d99c18b862e6f5eb268d043f222 table pin_change
 02a1456b465f274254f7ba6f3b932e7e table producer
 405d6487c43ce74c59c2484245097e26 table program_state
+861cdf8334118f0a4b500d38fe89221b table proof
 7d9b15706e3b3149a155b35c38779349 table rule_choice
 0a9e26143e4669b7a4778ac553e9e20e table setting
 50a5eab8a9f24282b0db48745e75f683 table source
@@ -173,6 +172,7 @@ ef41f1bc8682bb88a7cdd99d3868348b trigger topic_is_without_leaf
 34078ddcf1d73610af62ec012417359e view message_search
 45ce45158c53ee17e3a311d510c772ec view stated
 99e8b9af8a86850a8c407b5142fcdbc0 view statement_search
-""".splitlines()
-    if line
-)
+"""
+_ROWS = [line.split() for line in _LINES.splitlines() if line]
+OBJECTS = frozenset(row[0] for row in _ROWS)
+TABLES = frozenset(row[2] for row in _ROWS if row[1] == "table")

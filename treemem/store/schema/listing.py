@@ -25,13 +25,12 @@ Tested in tests/test_architecture.py.
 
 from __future__ import annotations
 
-OBJECTS = frozenset(
-    line.split()[0]
-    for line in """
+_LINES = """
 '''
-_TAIL = '''""".splitlines()
-    if line
-)
+_TAIL = '''"""
+_ROWS = [line.split() for line in _LINES.splitlines() if line]
+OBJECTS = frozenset(row[0] for row in _ROWS)
+TABLES = frozenset(row[2] for row in _ROWS if row[1] == "table")
 '''
 _VECTOR_TABLE = (spine.VECTORS, spine.VECTORS_BY_DIGEST, spine.VECTORS_OF_NODES)
 

@@ -16,8 +16,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from treemem.errors import DatabaseVersionError
+from treemem.errors import OTHER_FILE, DatabaseCorruptError, DatabaseVersionError
+from treemem.packages import upgrade_hint
 from treemem.patterns import lazy_regex
+from treemem.store import migrations
+from treemem.store.file.sqlite_errors import recover_hint
 from treemem.store.schema import known
 
 SchemaRow = tuple[Any, Any, Any, Any]
@@ -40,6 +43,30 @@ _SQL_MAX = 20_000
 ROWS = f"""
 SELECT type, name, tbl_name, substr(sql, 1, {_SQL_MAX}) FROM sqlite_schema WHERE sql IS NOT NULL
 """  # noqa: S608
+
+
+def refuse_others(connection: Any, version: int, path: Path) -> None:
+    """Raises DatabaseVersionError for a file of a newer treemem or of another program, or whose
+    schema has anything that is not treemem's; DatabaseCorruptError if its schema is damaged."""
+    if version > migrations.SCHEMA_VERSION:
+        raise DatabaseVersionError(
+            f"{path} was written by a newer treemem (schema {version}, this one knows "
+            f"{migrations.SCHEMA_VERSION}). It was not touched. {upgrade_hint()}"
+        )
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    try:
+        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    except UnicodeDecodeError:  # SQLite's message shows bytes of the schema that are no text
+        raise DatabaseCorruptError(
+            f"{path} is damaged: its schema cannot be read. It was not changed.",
+            hint=recover_hint(path),
+        ) from None
+    if tables and application != migrations.APPLICATION_ID:
+        raise DatabaseVersionError(
+            f"{path} is a SQLite database, but not one of treemem's (application id "
+            f"{application:#x}). It was not touched.", hint=OTHER_FILE,
+        )  # fmt: skip
+    refuse_strangers(connection, path)
 
 
 def refuse_strangers(connection: Any, path: Path) -> None:
