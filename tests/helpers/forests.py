@@ -78,7 +78,7 @@ def _node(
                started_at_ms=time[0], ended_at_ms=time[1], provisional=0)  # fmt: skip
     summary = _row(database, "summary", node_seq=seq, producer_seq=1, made_at_ms=0, offered=1,
                    kept=1, usable=1, tokens=9)  # fmt: skip
-    statement = _row(database, "statement", summary_seq=summary, kind="gist", text=words,
+    statement = _row(database, "statement", summary_seq=summary, kind="gist", written=words,
                      importance=1.0, tokens=9, origin="typed", grade="verbatim")  # fmt: skip
     _row(database, "summary_statement", summary_seq=summary, ordinal=0, statement_seq=statement)
     if message_seq is not None:
