@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.backups.portable.conftest import fill
 from tests.conftest import FakeClock
 from tests.helpers.logs import prose
 from treemem import Memory, Message
@@ -20,6 +21,17 @@ def say(memory: Memory, source: str, first: int, number: int) -> list[str]:
     return memory.append(
         source, [Message(text=prose(seed, 3), role="user") for seed in range(first, first + number)]
     )
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with such a memory and its export, which no test changes."""
+    folder = tmp_path_factory.mktemp("whole")
+    clock = FakeClock()
+    with Memory.open(folder / "memory.sqlite3", clock=clock) as memory:
+        fill(memory, clock)
+        memory.export_to(folder / "memory.jsonl")
+    return folder
 
 
 @pytest.fixture(scope="session")

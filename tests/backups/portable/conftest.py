@@ -62,17 +62,6 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
-@pytest.fixture(scope="session")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with such a memory and its export, which no test changes."""
-    folder = tmp_path_factory.mktemp("whole")
-    clock = FakeClock()
-    with Memory.open(folder / "memory.sqlite3", clock=clock) as memory:
-        fill(memory, clock)
-        memory.export_to(folder / "memory.jsonl")
-    return folder
-
-
 @pytest.fixture
 def full(whole: Path, tmp_path: Path, clock: FakeClock) -> Iterator[Memory]:
     """A memory with all of it."""
