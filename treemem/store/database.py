@@ -398,9 +398,8 @@ class Database:
         """Whether sqlite-vec's functions are available. The first call loads them."""
         with self._lock:
             if self._vector_functions is None:
-                self._vector_functions = drivers.add_vector_functions(
-                    self._driver, self._connection
-                )
+                add = drivers.add_vector_functions if self.can_load_extensions() else None
+                self._vector_functions = add is not None and add(self._driver, self._connection)
             return self._vector_functions
 
     def copy_to(

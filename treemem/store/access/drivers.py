@@ -67,11 +67,11 @@ def choose(
 
 
 def add_vector_functions(driver: Any, connection: Any) -> bool:
-    """Loads sqlite-vec, and returns whether it is there. No other extension can be loaded then."""
+    """Loads sqlite-vec into a connection that can load extensions, and returns whether it is there.
+    No other extension can be loaded then."""
     # Importing its Python package would load numpy and the standard library's driver.
     package = importlib.util.find_spec("sqlite_vec")
-    can_load = hasattr(connection, "enable_load_extension")
-    if package is None or package.origin is None or not can_load:
+    if package is None or package.origin is None:
         return False
     try:
         connection.enable_load_extension(True)
