@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.helpers.fake_server import FakeServer, Reply, as_json, completion, drop
-from treemem import Memory, Message, ModelError, Scope, ServedModel, UsageError
+from treemem import Memory, Message, ModelError, Scope, ServedModel, UsageError, WorkReport
 from treemem.models import endpoint, responses, serving
 from treemem.models.chat import Prompt, defused
 from treemem.models.endpoint import EndpointClient, base_of
@@ -450,7 +450,7 @@ def test_a_key_sent_in_the_clear_is_warned_of_at_every_run(
         database = Database(memory.path)
         settings.put(database, "summarizer", serving.to_setting(choice))
         database.close()
-        monkeypatch.setattr("treemem.worker.pool.work", lambda *_, **__: None)
+        monkeypatch.setattr("treemem.worker.pool.work", lambda *_, **__: WorkReport())
         memory.work()
         assert [EXPOSED in notice for notice in memory.notices] == [True]
 

@@ -17,6 +17,7 @@ from tests.helpers.memories import assert_whole, run_child, texts
 from treemem import (
     DatabaseCorruptError,
     DatabaseError,
+    DatabaseKeyError,
     DatabaseLockedError,
     DatabaseVersionError,
     Memory,
@@ -157,7 +158,7 @@ def test_a_foreign_sqlite_file_is_refused_and_left_as_it_is(
 @pytest.mark.parametrize(
     ("data", "error"),
     [(b"This is no database at all. " * 300, DatabaseError), (b"\0" * 5_000, DatabaseCorruptError),
-     (os.urandom(20_000), DatabaseCorruptError), (b"xy", DatabaseError),
+     (os.urandom(20_000), DatabaseKeyError), (b"xy", DatabaseError),
      (b"SQLite format 3\0" + b"\xff" * 5_000, DatabaseCorruptError)],
     ids=["text", "zeros", "noise", "two bytes", "broken header"],
 )  # fmt: skip

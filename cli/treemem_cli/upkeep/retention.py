@@ -53,7 +53,9 @@ def list_rules(context: click.Context, plain: bool, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def set_rule(context: click.Context, scope: Scope, days: int, plain: bool, as_json: bool) -> None:
-    """Keep messages for a number of days, of everything or of what the options choose.
+    """Keep messages for a number of days.
+
+    Without an option that chooses some, the rule is for all.
 
     \b
     Example:
@@ -88,7 +90,7 @@ def remove_rule(context: click.Context, number: int, plain: bool, as_json: bool)
 @json_option
 @click.pass_context
 def preview(context: click.Context, as_json: bool) -> None:
-    """Show what each rule would make the memory forget now.
+    """Show what each rule would forget now.
 
     \b
     Example:

@@ -61,7 +61,8 @@ def choose(
     key = key or keys.configured()
     if key is None and is_encrypted:
         raise DatabaseKeyError(
-            f"{path} is encrypted, or no memory file. Its key is missing.", hint=keys.GIVE_KEY
+            f"{path} is encrypted, or no memory file. It was not changed. Its key is missing.",
+            hint=keys.GIVE_KEY,
         )
     return (plain, None, []) if key is None else (encrypted(), key, [])
 
