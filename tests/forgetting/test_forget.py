@@ -173,6 +173,14 @@ def test_titles_names_choices_and_turns_lose_the_words(filled: Memory, database:
     assert "Paint [forgotten] blue" in said[0]
 
 
+def test_a_live_session_without_a_turn_stays(memory: Memory) -> None:
+    memory.session("assistant/1", window=8_000).pin(goal="Paint the fence")
+    memory.append("chat", [Message(text="I hate my aunt Philippa.")])
+    memory.forget(text="aunt Philippa")
+    assert [view.source.id for view in memory.sources()] == ["assistant/1"]
+    assert memory.session("assistant/1", window=8_000).pins.goal == "Paint the fence"
+
+
 def test_words_that_others_say_too_stay(filled: Memory, database: Database) -> None:
     filled.append("chat", [Message(text="The harvest festival begins on Friday, I think.")])
     filled.append("gone", [Message(text="I hate the harvest festival and my aunt Philippa.")])

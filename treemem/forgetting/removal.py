@@ -17,7 +17,7 @@ from treemem.forgetting.words import MARKER
 from treemem.ledger import update
 from treemem.privacy.reseal import reseal_sources
 from treemem.reports import StepProgress
-from treemem.store import imported_files, json_text, long_messages
+from treemem.store import imported_files, json_text, long_messages, sources
 from treemem.store.database import Database, Row, json_list
 from treemem.times import Clock
 from treemem.tree import builder, everything
@@ -69,8 +69,9 @@ def remove(
             seqs = [seq for (seq,) in rows]
             if not seqs:  # another process was quicker
                 break
+            had = sources.of_messages(database, seqs)
             reseal_sources(database, seqs, clock(), shape, before_sealing=_taking(database, seqs))
-            _remove_empty_sources(database)
+            _remove_empty_sources(database, [source_seq for source_seq, _ in had])
             update.refresh(database)
         done += len(seqs)
         if progress is not None:
@@ -104,10 +105,11 @@ def _emptied(value: Any, key: str = "") -> Any:
 
 # -- sources without messages ----------------------------------------------------------
 
-# Only sources that had a message can be without one: ingest stores none before its messages.
+# Of those that had messages: that of a live session without a turn has none, and stays.
 _EMPTY = """
 SELECT s.seq, s.id, s.origin FROM source s
-WHERE NOT EXISTS (SELECT 1 FROM source_message sm WHERE sm.source_seq = s.seq)
+WHERE s.seq IN (SELECT value FROM json_each(?))
+  AND NOT EXISTS (SELECT 1 FROM source_message sm WHERE sm.source_seq = s.seq)
 """
 _LET_GO = (
     "DELETE FROM live_session WHERE source_seq = :seq",
@@ -125,8 +127,9 @@ DELETE FROM log_session WHERE NOT EXISTS (
 """
 
 
-def _remove_empty_sources(database: Database) -> None:
-    for row in database.rows(_EMPTY):
+def _remove_empty_sources(database: Database, source_seqs: Sequence[int]) -> None:
+    """Removes those of these sources of which no message is left."""
+    for row in database.rows(_EMPTY, (json_list(source_seqs),)):
         _remove_source(database, row)
     database.execute(_LOOSE_SESSIONS)
 
