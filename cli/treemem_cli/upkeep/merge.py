@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import note, open_memory, print_json
-from treemem_cli.parameters import json_option
+from treemem_cli.context import confirm, note, open_memory, print_json
+from treemem_cli.parameters import json_option, yes_option
 
 if TYPE_CHECKING:
     from treemem import MergeReport
@@ -24,21 +24,33 @@ _SHOWN = 10
     "other", metavar="OTHER", type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--dry-run", is_flag=True, help="Change nothing; say what would be taken in.")
+@yes_option
 @json_option
 @click.pass_context
-def merge_command(context: click.Context, other: Path, dry_run: bool, as_json: bool) -> None:
+def merge_command(
+    context: click.Context, other: Path, dry_run: bool, yes: bool, as_json: bool
+) -> None:
     """Take in what OTHER has, the memory file of another machine of yours.
 
     OTHER is only read, and may be in use. Nothing is stored twice; histories of one source are
     united by time; what was forgotten there is forgotten here, and what was forgotten here stays
-    so; of two choices about an entry the later holds. Merge only files of your own: their rules
-    and choices become yours.
+    so; of two choices about an entry the later holds. It asks before it forgets anything. Merge
+    only files of your own: their rules and choices become yours.
 
     \b
     Example:
       treemem merge laptop.sqlite3
     """
+    from treemem.reports import count_of
+
     with open_memory(context, create=not dry_run) as memory:
+        if not dry_run and not yes:
+            planned = memory.merge(other, dry_run=True)
+            what = count_of(planned.forgotten, "message")
+            question = f"Forget {what} in {memory.path}, as {other} did? This cannot be undone."
+            if planned.forgotten and not confirm(question, yes=yes):
+                note("Nothing was changed.")
+                return
         report = memory.merge(other, dry_run=dry_run)
     if as_json:
         print_json(report)

@@ -51,3 +51,14 @@ def test_a_file_that_is_no_memory_is_an_error(other: str, tmp_path: Path) -> Non
     assert result.exit_code == 1
     assert "log.jsonl" in result.stderr
     assert run("merge", str(tmp_path / "missing")).exit_code == 2
+
+
+def test_it_asks_before_it_forgets_what_was_forgotten_there(other: str) -> None:
+    assert run("--db", other, "forget", "--text", "on Friday", "--yes").exit_code == 0
+    refused = run("merge", other)
+    assert refused.exit_code != 0
+    assert "Forget 1 message in " in refused.stderr
+    assert "add --yes" in refused.stderr
+    assert "Friday" in run("search", "ship on Friday").stdout
+    assert "Forgot 1 message forgotten in" in run("merge", other, "--yes").stdout
+    assert "Friday" not in run("search", "ship on Friday").stdout

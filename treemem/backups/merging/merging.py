@@ -19,7 +19,7 @@ from treemem.backups.portable import rows, summaries, writing
 from treemem.backups.portable.tables import BY_NAME
 from treemem.backups.values import MergeReport
 from treemem.diagnostics import doctor
-from treemem.errors import BackupError, ConstraintError
+from treemem.errors import BackupError, ConstraintError, Hint
 from treemem.forgetting import condemning, tombstones, words
 from treemem.forgetting.selection import Selection
 from treemem.forgetting.tombstones import Tombstones
@@ -67,8 +67,8 @@ def merged(
             return _merged(database, other, path, clock, shape)
         except (KeyError, TypeError, ValueError, AttributeError, ConstraintError) as error:
             raise BackupError(
-                f"{path} has something that is no part of a memory ({type(error).__name__}: "
-                f"{error}). Check it: treemem --db {path} doctor"
+                f"{path} has what is no part of a memory ({type(error).__name__}: {error}).",
+                hint=Hint("Check it: Memory.diagnose()", "Check it: treemem --db FILE doctor"),
             ) from error
 
 
