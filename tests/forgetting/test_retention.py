@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.conftest import START_MS, FakeClock
@@ -75,3 +77,14 @@ def test_a_rule_about_what_is_not_stored_does_nothing(filled: Memory) -> None:
     filled.retention.set(1, Scope.where(source="nothing-of-the-kind"))
     assert filled.work(max_calls=0).forgotten == 0
     assert [one.report.messages for one in filled.retention.preview()] == [0]
+
+
+def test_a_rule_that_fits_several_sessions_forgets_nothing_and_stops_no_work(
+    memory: Memory,
+) -> None:
+    for name in ("ab1", "ab2"):
+        old = replace(said(40, f"In {name}."), session=name)
+        memory.append(f"chat/{name}", [old])
+    memory.retention.set(1, Scope.session("ab"))
+    assert memory.work(max_calls=0).forgotten == 0
+    assert len(texts(memory)) == 2

@@ -80,14 +80,18 @@ def _condemn(
 
 def _names(database: Database, seqs: Sequence[int]) -> Iterator[str]:
     """Yields all that these messages, and the titles of their sources, are known by."""
-    stored = messages.by_seq(database, seqs)
     redaction = Redaction.of(database, True)
-    for seq, message_id, identity, sent_at_ms, aliases in database.rows(_NAMES, (json_list(seqs),)):
-        # What was stored without a redaction may be read with one, and the other way round.
-        known = {redaction.alias(message_id), *(aliases or "").split()}
-        yield from tombstones.names_of(
-            identity, [message_id], stored[seq], known, is_dated=sent_at_ms is not None
-        )
+    for start in range(0, len(seqs), words.AT_ONCE):
+        some = seqs[start : start + words.AT_ONCE]
+        stored = messages.by_seq(database, some)
+        for seq, message_id, identity, sent_at_ms, aliases in database.rows(
+            _NAMES, (json_list(some),)
+        ):
+            # What was stored without a redaction may be read with one, and the other way round.
+            known = {redaction.alias(message_id), *(aliases or "").split()}
+            yield from tombstones.names_of(
+                identity, [message_id], stored[seq], known, is_dated=sent_at_ms is not None
+            )
     for _, source_id in sources.of_messages(database, seqs):
         yield f"source:{source_id}"
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 import orjson
 
 from treemem.arguments import checked
-from treemem.errors import DatabaseLockedError, NotFoundError, UsageError
+from treemem.errors import AmbiguousIdError, DatabaseLockedError, NotFoundError, UsageError
 from treemem.forgetting import condemning
 from treemem.forgetting.selection import Selection
 from treemem.reports import ForgetReport
@@ -111,7 +111,7 @@ class Retention:
             return condemning.forget(
                 self._database, self._clock, self._shape, wanted, by="retention", dry_run=dry_run
             )
-        except NotFoundError:  # nothing of it is stored
+        except (NotFoundError, AmbiguousIdError):  # nothing of it is stored, or it is not sure what
             return ForgetReport()
 
     def _put(self, rules: Sequence[RetentionRule]) -> None:

@@ -8,7 +8,7 @@ Tested in tests/forgetting/test_words.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from treemem.patterns import lazy_regex
@@ -20,6 +20,8 @@ from treemem.store.database import Database
 PIECE_CHARS = 12
 # What stands in the place of forgotten words.
 MARKER = "[forgotten]"
+# Messages whose texts are in memory together.
+AT_ONCE = 500
 # Of the messages that share the words of a piece, those that are read.
 _READ_MAX = 50
 
@@ -37,7 +39,7 @@ _DROPPED = {
 }
 
 
-def clean(database: Database, condemned: Iterable[int], *, write: bool) -> int:
+def clean(database: Database, condemned: Sequence[int], *, write: bool) -> int:
     """Takes the words of the condemned messages, which are still stored, out of all other texts.
     Returns how many texts have such words. write: False to only count them."""
     pieces = _Pieces()
@@ -46,7 +48,8 @@ def clean(database: Database, condemned: Iterable[int], *, write: bool) -> int:
             owner.clean(pieces, text)
     pieces.keep_those_in(
         text
-        for message in messages.by_seq(database, condemned).values()
+        for start in range(0, len(condemned), AT_ONCE)
+        for message in messages.by_seq(database, condemned[start : start + AT_ONCE]).values()
         for text in (message.text, message.author or "")
     )
     if not pieces.shared and not pieces.whole:
