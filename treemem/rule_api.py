@@ -76,4 +76,4 @@ class RuleMethods(Bounded):
         from treemem.ledger import choices
 
         with self._database.transaction():
-            return choices.restore(self._database, rule_id)
+            return choices.restore(self._database, rule_id, self._clock())

@@ -158,6 +158,8 @@ def test_titles_names_choices_and_turns_lose_the_words(filled: Memory, database:
     filled.topics.rename(filled.topics.list()[0].id, "call the boat Zanzibarrossa")
     entry = next(one for one in filled.ledger() if "Zanzibarrossa" in one.text)
     filled.ledger.drop(entry.id)
+    filled.ledger.restore(entry.id)
+    filled.ledger.drop(entry.id)
     live = filled.session("assistant/1", window=8_000)
     live.pin(goal="Paint the boat Zanzibarrossa blue")
     live.append({"role": "user", "content": f"Remember this. {BOAT}"})

@@ -109,7 +109,8 @@ ALTER TABLE tree DROP COLUMN laid_root;
 DELETE FROM _sqlite_migrations
 WHERE name IN (
   'm015_lean_ledger', 'm016_log_marks', 'm017_sessions', 'm018_looks', 'm019_subjects',
-  'm021_laid_out', 'm024_forgetting', 'm025_census', 'm026_proof');
+  'm021_laid_out', 'm024_forgetting', 'm025_census', 'm026_proof',
+  'm027_choices');
 PRAGMA user_version = 14;
 """
 TO_SCHEMA_8 = """

@@ -75,7 +75,7 @@ def drop(database: Database, entry_id: str, now_ms: int) -> Entry:
 
 
 def restore_entry(database: Database, entry_id: str, now_ms: int) -> Entry:
-    """Forgets what was chosen about an entry."""
+    """Lets nothing that was chosen about an entry hold any more."""
     return _chosen(database, entry_id, None, now_ms)
 
 
@@ -85,12 +85,14 @@ def _chosen(database: Database, entry_id: str, state: ChoiceState | None, now_ms
 
 
 def _choose(database: Database, entry_seq: int, state: ChoiceState | None, now_ms: int) -> None:
-    """Stores a choice about an entry; None forgets it."""
+    """Stores a choice about an entry; None lets none hold."""
     mentions = entries.mentions(database, [entry_seq]).get(entry_seq, [])
-    for key in update.choice_keys(mentions):
-        entry_choices.forget(database, *key)
-    if state is not None:
-        for text, home in {(m.text, home) for m in mentions for home in matching.choice_homes(m)}:
+    keys = {(m.text, home) for m in mentions for home in matching.choice_homes(m)}
+    if state is None:
+        entry_choices.restore(database, update.choice_keys(mentions), now_ms)
+    else:
+        entry_choices.restore(database, update.choice_keys(mentions) - keys, now_ms)
+        for text, home in sorted(keys):
             entry_choices.put(database, EntryChoice(text, home, state, now_ms))
     entries.mark_dirty(database, sorted({m.text for m in mentions}))
     update.refresh(database)
@@ -117,10 +119,10 @@ def drop_rule(database: Database, rule_id: str, now_ms: int) -> RuleView:
     return _put(database, find(database, rule_id), "dropped", now_ms)
 
 
-def restore(database: Database, rule_id: str) -> RuleView:
+def restore(database: Database, rule_id: str, now_ms: int) -> RuleView:
     """Undoes a pin or a drop, and returns the rule as it is then. A rule that the user wrote here
     is gone. Raises as find does."""
-    return _put(database, find(database, rule_id), None, 0)
+    return _put(database, find(database, rule_id), None, now_ms)
 
 
 def find(database: Database, rule_id: str) -> Rule:
@@ -151,7 +153,7 @@ def _put(database: Database, rule: Rule, state: ChoiceState | None, now_ms: int)
     if rule.placed is not None:
         _choose(database, rule.placed.seq, state, now_ms)
     elif state is None:
-        entry_choices.forget(database, rule.text, rule.home)
+        entry_choices.restore(database, [(rule.text, rule.home)], now_ms)
     else:
         entry_choices.put(database, EntryChoice(rule.text, rule.home, state, now_ms))
     after = (other for other in rulebook.read(database).rules if other.id == rule.id)

@@ -74,16 +74,28 @@ def put(
 
 
 def _sure_choices(found: Found, apart: list[dict[str, object]]) -> list[Row]:
-    by_index = {row[2]: row[:2] for row in found.rows("sqlite_autoindex_entry_choice_1")}
-    rows = found.rows("entry_choice")
-    sure = [row for row in rows if by_index.get(row[0], row[1:3]) == row[1:3]]
-    for seq, text, project, state, _ in (row for row in rows if row not in sure):
-        why = f"its index says {by_index[seq][0]!r} of {by_index[seq][1]!r}"
-        apart.append({"what": f"{state} entry", "why": why, "text": text, "project": project})
-    for seq in by_index.keys() - {row[0] for row in rows}:
-        why = "what was decided about it is lost"
-        text, project = by_index[seq]
-        apart.append({"what": "entry", "why": why, "text": text, "project": project})
+    rows = {row[0]: row for row in found.rows("entry_choice")}
+    in_index = {seq: row for *row, seq in found.rows("sqlite_autoindex_entry_choice_1")}
+    sure = []
+    for seq in sorted(rows.keys() | in_index.keys()):
+        text, project, state, at_ms = in_index.get(seq, rows.get(seq, ())[1:])
+        if seq in rows:
+            _, *said = rows[seq]
+            if (
+                said[:2] == [text, project]
+                and state in (None, said[2])
+                and at_ms in (None, said[3])
+            ):
+                sure.append(rows[seq])
+            else:
+                why = f"its index says {text!r} of {project!r}: {state} at {at_ms}"
+                apart.append({"what": f"{said[2]} entry", "why": why, "text": said[0],
+                              "project": said[1]})  # fmt: skip
+        elif state is not None and at_ms is not None:
+            sure.append((seq, text, project, state, at_ms))
+        else:
+            why = "what was decided about it is lost"
+            apart.append({"what": "entry", "why": why, "text": text, "project": project})
     return sure
 
 

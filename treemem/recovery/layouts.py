@@ -21,7 +21,7 @@ Row = tuple[Any, ...]
 _HEX = frozenset("0123456789abcdef")
 _TEXT_OF_32_BYTES = 13 + 2 * 32
 STATES = ("active", "abandoned", "replaced")
-CHOICES = ("pinned", "dropped", "closed", "open")
+CHOICES = ("pinned", "dropped", "closed", "open", "restored")
 SETTINGS = tuple(
     value
     for name, value in vars(settings).items()
@@ -179,7 +179,8 @@ _ALL = (
     _keyed("sqlite_autoindex_message_1", 1, _hash, _seq),
     _keyed("sqlite_autoindex_source_1", 1, _source_id, _seq),
     _keyed("sqlite_autoindex_log_session_1", 1, _name, _seq),
-    _keyed("sqlite_autoindex_entry_choice_1", 2, _text, _text, _seq),
+    _keyed("sqlite_autoindex_entry_choice_1", 4, _text, _text, _one_of(None, *CHOICES), _INTS,
+           _seq, needed=3),
     _keyed("sqlite_autoindex_topic_1", 1, _topic_id, _seq),
 )  # fmt: skip
 LAYOUTS = {layout.name: layout for layout in _ALL}
@@ -187,17 +188,24 @@ DISTINCT = tuple(layout for layout in _ALL if layout.is_distinct)
 # The layout of other tables and indexes, by their names in older files.
 FORMER = {"rule_choice": "entry_choice", "sqlite_autoindex_rule_choice_1":
           "sqlite_autoindex_entry_choice_1"}  # fmt: skip
-_FORMER_MEMBER = _keyed(
-    "source_message", 2, _seq, _count, _seq, _TEXTS, _one_of(*STATES), _COUNTS, distinct=True
-)
+# Rows of older files, and the places of the columns of today in them; None for one that is not.
+_FORMER_ROWS = {
+    "source_message": (
+        _keyed("", 2, _seq, _count, _seq, _TEXTS, _one_of(*STATES), _COUNTS, distinct=True),
+        (0, 1, 2, 4, 5, 3),
+    ),
+    "sqlite_autoindex_entry_choice_1": (_keyed("", 2, _text, _text, _seq), (0, 1, None, None, 2)),
+}
 
 
 def row_of(layout: Layout, values: Sequence[Value], rowid: int | None) -> Row | None:
     """The columns of a row of a table in the order of the newest version; None if it is none."""
     row = layout.row(values, rowid)
-    if row is None and layout.name == "source_message":
-        former = _FORMER_MEMBER.row(values, rowid)
-        return None if former is None else (*former[:3], former[4], former[5], former[3])
+    if row is None and layout.name in _FORMER_ROWS:
+        former_layout, places = _FORMER_ROWS[layout.name]
+        former = former_layout.row(values, rowid)
+        if former is not None:
+            return tuple(None if place is None else former[place] for place in places)
     return row
 
 

@@ -1,7 +1,11 @@
 """Stores what the user decided about entries of the ledger, such as to drop a rule.
 
 An entry is known by its words and the project it was said in, so a choice outlives the message: the
-log may be ingested again, resealed or scrubbed. Owns the table entry_choice.
+log may be ingested again, resealed or scrubbed. Every choice is kept with its time, and the latest
+about an entry holds; so the histories of two machines are united by putting them together. Owns the
+table entry_choice.
+
+Tested in tests/store/test_entry_choices.py.
 """
 
 from __future__ import annotations
@@ -11,24 +15,29 @@ from typing import Literal, NamedTuple
 
 from treemem.store.database import Database, json_list, storable_text
 
-ChoiceState = Literal["pinned", "dropped", "closed", "open"]
+# "restored": from then on none of the earlier choices holds.
+ChoiceState = Literal["pinned", "dropped", "closed", "open", "restored"]
 # What a choice is about: (text, project).
 Key = tuple[str, str]
 
 # Subtle: later than all others, also if the clock stands still or was set back.
 _PUT = """
 INSERT INTO entry_choice (text, project, state, chosen_at_ms)
-SELECT ?1, ?2, ?3, max(?4, coalesce(max(chosen_at_ms) + 1, 0)) FROM entry_choice WHERE 1
-ON CONFLICT (text, project) DO UPDATE SET state = excluded.state,
-  chosen_at_ms = excluded.chosen_at_ms
+SELECT ?1, ?2, ?3, max(?4, coalesce(max(chosen_at_ms) + 1, 0)) FROM entry_choice
 """
-# Of two machines, whose clocks may agree: then the one whose name comes later holds.
-_PUT_LATER = """
-INSERT INTO entry_choice (text, project, state, chosen_at_ms) VALUES (?, ?, ?, ?)
-ON CONFLICT (text, project) DO UPDATE SET state = excluded.state,
-  chosen_at_ms = excluded.chosen_at_ms
-WHERE (excluded.chosen_at_ms, excluded.state) > (chosen_at_ms, state)
+_ADD = """
+INSERT OR IGNORE INTO entry_choice (text, project, state, chosen_at_ms) VALUES (?, ?, ?, ?)
 """
+# Of two machines, whose clocks may agree, the choice whose state comes later holds.
+_HELD = """
+SELECT text, project, state, chosen_at_ms FROM (
+  SELECT text, project, state, chosen_at_ms, row_number() OVER (
+    PARTITION BY text, project ORDER BY chosen_at_ms DESC, state DESC) AS place
+  FROM entry_choice WHERE chosen_at_ms <= ? {})
+WHERE place = 1 ORDER BY chosen_at_ms, text, project
+"""
+_ABOUT = "AND text IN (SELECT value FROM json_each(?))"
+_ALWAYS = (1 << 63) - 1
 
 
 class EntryChoice(NamedTuple):
@@ -40,45 +49,54 @@ class EntryChoice(NamedTuple):
     state: ChoiceState
     chosen_at_ms: int
 
+    @property
+    def order(self) -> tuple[int, str]:
+        """Of two choices about the same, the later in this order holds."""
+        return (self.chosen_at_ms, self.state)
 
-def choices(database: Database) -> list[EntryChoice]:
-    """All choices, oldest first."""
-    sql = "SELECT text, project, state, chosen_at_ms FROM entry_choice ORDER BY chosen_at_ms, text"
-    return [EntryChoice(*row) for row in database.rows(sql)]
+
+def choices(database: Database, until_ms: int = _ALWAYS) -> list[EntryChoice]:
+    """The choice that held at a time about each entry, oldest first, also those by which none of
+    the earlier ones holds. until_ms: milliseconds since 1970 UTC; now without it."""
+    return [EntryChoice(*row) for row in database.rows(_HELD.format(""), (until_ms,))]
 
 
-def about(database: Database, texts: Collection[str]) -> dict[Key, EntryChoice]:
-    """The choices about these words, by what they are about."""
-    sql = """
-    SELECT text, project, state, chosen_at_ms FROM entry_choice
-    WHERE text IN (SELECT value FROM json_each(?))
-    """
-    rows = database.rows(sql, (json_list(texts),)) if texts else []
+def about(
+    database: Database, texts: Collection[str], until_ms: int = _ALWAYS
+) -> dict[Key, EntryChoice]:
+    """Of these choices, those about these words, by what they are about."""
+    values = (until_ms, json_list(texts))
+    rows = database.rows(_HELD.format(_ABOUT), values) if texts else []
     return {row[:2]: EntryChoice(*row) for row in map(tuple, rows)}
 
 
 def latest(chosen: Mapping[Key, EntryChoice], keys: Iterable[Key]) -> ChoiceState | None:
-    """The latest of these choices that is about one of these keys."""
+    """The latest of these choices that is about one of these keys; None if none holds."""
     found = [chosen[key] for key in keys if key in chosen]
-    return max(found, key=lambda choice: choice.chosen_at_ms).state if found else None
+    state = max(found, key=lambda choice: choice.order).state if found else None
+    return None if state == "restored" else state
 
 
 def put(database: Database, choice: EntryChoice) -> None:
-    """Stores a choice in place of an earlier one about the same rule, in the caller's
-    transaction."""
+    """Stores a choice of the user's as the latest of all, in the caller's transaction."""
     text, project = storable_text(choice.text)[0], storable_text(choice.project)[0]
     database.execute(_PUT, (text, project, choice.state, choice.chosen_at_ms))
 
 
-def put_later(database: Database, choice: EntryChoice) -> bool:
-    """Stores a choice of another machine, as it is, if it is later than the one about the same
-    entry. Returns whether it was."""
-    return database.changed(_PUT_LATER, choice) > 0
+def restore(database: Database, keys: Iterable[Key], now_ms: int) -> None:
+    """Lets no earlier choice about these hold, in the caller's transaction."""
+    wanted = set(keys)
+    for key, choice in about(database, {text for text, _ in wanted}).items():
+        if key in wanted and choice.state != "restored":
+            put(database, EntryChoice(*key, "restored", now_ms))
 
 
-def forget(database: Database, text: str, project: str) -> None:
-    """Deletes the choice about a rule, in the caller's transaction."""
-    database.execute("DELETE FROM entry_choice WHERE text = ? AND project = ?", (text, project))
+def add(database: Database, choice: EntryChoice) -> bool:
+    """Stores a choice of another machine, as it is. Returns whether another choice holds now."""
+    key = choice[:2]
+    before = about(database, [choice.text]).get(key)
+    is_new = database.changed(_ADD, choice) > 0
+    return is_new and (before is None or choice.order > before.order)
 
 
 def texts(database: Database) -> Sequence[tuple[int, str]]:
@@ -92,13 +110,12 @@ def projects(database: Database) -> Sequence[tuple[int, str]]:
 
 
 def rewrite_text(database: Database, seq: int, text: str) -> None:
-    """Replaces the words of a rule, unless there is a choice about the new words: then that one
-    counts."""
+    """Replaces the words of a choice, which then is one of those about the new words."""
     _rewrite(database, "text", seq, text)
 
 
 def rewrite_project(database: Database, seq: int, project: str) -> None:
-    """Replaces the project of a rule, as rewrite_text does the words."""
+    """Replaces the project of a choice, as rewrite_text does the words."""
     _rewrite(database, "project", seq, project)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations
 
 APPLICATION_ID = 0x74726D6D  # "trmm"
-SCHEMA_VERSION = 26
+SCHEMA_VERSION = 27
 # Steps of SQL alone, independent of the others.
 _LIVE_STEPS = (
     ("m009_merges_and_titles", additions.MERGES + additions.TITLES),
@@ -36,6 +36,7 @@ _LIVE_STEPS = (
     ("m024_forgetting", additions.FORGETTING),
     ("m025_census", additions.CENSUS),
     ("m026_proof", additions.PROOF),
+    ("m027_choices", additions.CHOICES),
 )
 
 

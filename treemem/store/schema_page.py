@@ -35,15 +35,16 @@ def markdown() -> str:
         live.PRIVATE, live.PROGRAM_STATE, additions.LEAN, entries.FORMER,
         additions.SESSIONS, additions.LOOKS, additions.SUBJECTS, additions.LAID_OUT,
         additions.STRETCHES, additions.NARROW, additions.FORGETTING, additions.CENSUS,
-        additions.PROOF,
+        additions.PROOF, additions.CHOICES,
     ))  # fmt: skip
     added: dict[str, list[str]] = {}
     for table, column in _ADDED.findall(ddl):
         added.setdefault(table, []).append(column.replace(";", "", 1))
     dropped = set(_DROPPED.findall(ddl))
     gone = set(_DROPPED_COLUMN.findall(ddl))
+    tables = {table: rest for table, *rest in _TABLE.findall(ddl)}  # the last form of each
     sections = (_section(table, description, [*_kept(table, body, gone), *added.get(table, ())])
-                for table, description, body in _TABLE.findall(ddl)
+                for table, (description, body) in tables.items()
                 if table not in dropped)  # fmt: skip
     return "\n".join([_HEADING, *sections])
 

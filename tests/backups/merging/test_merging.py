@@ -96,7 +96,7 @@ def act(draw: random.Random, memory: Memory, machine: int, step: int) -> None:
     elif kind == "choose" and (found := memory.ledger()):
         memory._clock.advance(draw.randrange(1, 9))  # type: ignore[attr-defined]
         entry = draw.choice(found)
-        draw.choice((memory.ledger.drop, memory.ledger.reopen))(entry.id)
+        draw.choice((memory.ledger.drop, memory.ledger.reopen, memory.ledger.restore))(entry.id)
     elif kind == "forget" and held:
         memory.forget(messages=draw.choice(held).id or "")
     if draw.random() < 0.5:
@@ -219,6 +219,33 @@ def test_the_later_choice_about_an_entry_holds(tmp_path: Path) -> None:
         here.ledger.drop(entry)
         assert there.merge(here.path).choices == 1
         assert [one.state for one in there.ledger(states=ALL)] == ["withdrawn"]
+
+
+def test_a_choice_that_was_undone_stays_undone_after_the_next_merge(tmp_path: Path) -> None:
+    with machines(tmp_path, 3) as (here, there, third):
+        here.append("chat/1", [Message(text="Always call the mill on Monday.", role="user",
+                                       external_id="1", sent_at=START)])  # fmt: skip
+        here.work(max_calls=0)
+        rule = here.rules()[0].id
+        here.drop_rule(rule)
+        there.merge(here.path)
+        third.merge(here.path)
+        there._clock.advance(60)  # type: ignore[attr-defined]
+        there.restore_rule(rule)
+        own = there.pin_rule("Never open the north gate.")
+        third.merge(there.path)
+        there._clock.advance(60)  # type: ignore[attr-defined]
+        there.restore_rule(own.id)
+        for memory in (here, third, there):
+            for other in (here, there, third):
+                if other is not memory:
+                    memory.merge(other.path)
+            assert [(one.id, one.state) for one in memory.rules()] == [(rule, "in force")]
+        third._clock.advance(120)  # type: ignore[attr-defined]
+        third.ledger.drop(rule)
+        third.ledger.restore(rule)
+        assert here.merge(third.path).choices == 1
+        assert [one.state for one in here.ledger(states=ALL)] == ["holds"]
 
 
 def test_a_secret_that_both_have_redacted_is_one_message(tmp_path: Path) -> None:

@@ -204,19 +204,19 @@ def _fill_sources(database: Database, other: Database, plan: Plan) -> None:
 
 
 def _put_choices(database: Database, other: Database, plan: Plan) -> int:
-    """Stores the choices about entries that are later than those here. Returns how many."""
+    """Stores the choices about entries that are not here. Returns how many of them hold now."""
     lines = list(BY_NAME["choice"].lines(other))
     told = words.without(database, [line["text"] for line in lines], plan.words)
-    changed = [
-        line["text"]
+    changed = {
+        (line["text"], line["project"])
         for line in lines
         if line["text"] in told
-        and entry_choices.put_later(
+        and entry_choices.add(
             database,
             EntryChoice(line["text"], line["project"], line["state"], int(line["chosen_at_ms"])),
         )
-    ]
-    entries.mark_dirty(database, changed)
+    }
+    entries.mark_dirty(database, sorted({text for text, _ in changed}))
     update.refresh(database)
     return len(changed)
 

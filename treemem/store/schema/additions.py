@@ -420,3 +420,19 @@ CREATE TABLE proof (                -- digests of groups of rows, by which a cha
   PRIMARY KEY (name, part)
 ) STRICT, WITHOUT ROWID;
 """
+
+# Step 27. Every choice stays with its time: what held at a time can be told, and that none holds
+# any more is a choice too, which another machine learns.
+CHOICES = """
+ALTER TABLE entry_choice RENAME TO single_choice;
+CREATE TABLE entry_choice (         -- what the user decided about entries; outlives their logs
+  seq INTEGER PRIMARY KEY,
+  text TEXT NOT NULL,               -- the words of the entry
+  project TEXT NOT NULL,            -- where it was said; '' for a rule that the user wrote here
+  state TEXT NOT NULL CHECK (state IN ('pinned','dropped','closed','open','restored')),
+  chosen_at_ms INTEGER NOT NULL,    -- of those about the same, the latest holds
+  UNIQUE (text, project, state, chosen_at_ms)
+) STRICT;
+INSERT INTO entry_choice SELECT * FROM single_choice;
+DROP TABLE single_choice;
+"""

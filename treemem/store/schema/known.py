@@ -81,6 +81,7 @@ f66b4d0badc310cdcf1be6c46d3ce7fe table embedder
 81258651ef357135af7407a283a8274b table entry
 f0f899fd6a7bfa9a577b6e9e69581a96 table entry
 aef8e742e7bdffe191d2aa507b19297d table entry_choice
+de7ba96649c6aec7ea24219bdf45cb3f table entry_choice
 e0fdae13d922351003b4f0687e5b9def table entry_link
 d121409278e4940274e83a303d306176 table entry_subject
 9246100c7a061039b217b6db43747c90 table event_day
