@@ -5,8 +5,8 @@
 
 A log of each format is generated and read by its importer and by the plain parser of its
 container: json.loads of each line, of the document or of each archive member, the standard
-library's email, or lines of text. Both take turns; the ratio is the median of pairs, 1 where
-reading costs nothing beyond parsing. Nothing is stored.
+library's email, the rows of tables, or lines of text. Both take turns; the ratio is the median of
+pairs, 1 where reading costs nothing beyond parsing. Nothing is stored.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ if __name__ == "__main__":  # else queue.py of this folder hides the standard li
 import email
 import email.policy
 import json
+import sqlite3
 import statistics
 import time
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 from benchmarks import harness
@@ -122,6 +124,12 @@ def _mails(log: Path) -> int:
     return sum(len(mail.get_content()) for mail in parsed)
 
 
+def _table_rows(log: Path) -> int:
+    with closing(sqlite3.connect(log)) as connection:
+        names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+        return sum(len(row) for (name,) in names for row in connection.execute(f"TABLE {name}"))
+
+
 def _text_lines(log: Path) -> int:
     with log.open(encoding="utf-8") as stream:
         return sum(len(line) for line in stream)
@@ -130,6 +138,7 @@ def _text_lines(log: Path) -> int:
 PARSERS: dict[str, tuple[str, Callable[[Path], int]]] = {
     ".jsonl": ("JSON lines", _json_lines), ".json": ("JSON document", _json_document),
     ".zip": ("JSON in ZIP", _json_members), ".mbox": ("email", _mails),
+    ".db": ("SQLite rows", _table_rows),
 }  # fmt: skip
 
 

@@ -75,6 +75,14 @@ LOG_PLACES: dict[str, tuple[str, ...]] = {
         "*/*/.specstory/history/*.md",
     ),
     "pi": (".pi/agent/sessions/*/*.jsonl",),
+    "goose": (
+        ".local/share/goose/sessions/sessions.db",
+        ".local/share/goose/sessions/*.jsonl",
+        ".config/goose/sessions/*.jsonl",
+        "Library/Application Support/Block/goose/sessions/sessions.db",
+        "AppData/Roaming/Block/goose/data/sessions/sessions.db",
+        "AppData/Roaming/Block/goose/data/sessions/*.jsonl",
+    ),
     "llm": (
         ".config/io.datasette.llm/logs.db",
         "Library/Application Support/io.datasette.llm/logs.db",
@@ -98,6 +106,8 @@ _OVERRIDES = (
     (".copilot/", "COPILOT_HOME", ""),
     (".gemini/", "GEMINI_CLI_HOME", ".gemini/"),
     (".pi/agent/", "PI_CODING_AGENT_DIR", ""),
+    (".local/share/goose/", "GOOSE_PATH_ROOT", "data/"),
+    ("AppData/Roaming/Block/goose/data/", "GOOSE_PATH_ROOT", "data/"),
     (".config/io.datasette.llm/", "LLM_USER_PATH", ""),
     ("Library/Application Support/io.datasette.llm/", "LLM_USER_PATH", ""),
     (".config/", "XDG_CONFIG_HOME", ""),

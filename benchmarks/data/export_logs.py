@@ -21,6 +21,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from typing import Any
 
+from benchmarks.data import agent_stores
 from benchmarks.data.logs import Writer
 
 # Turns in a conversation of an export that holds several.
@@ -416,6 +417,7 @@ BUILDERS: dict[str, Callable[[Talk], bytes]] = {
     "claude-ai": _claude_ai, "telegram": _telegram, "discord": _discord, "slack": _slack,
     "messenger": _messenger, "whatsapp": _whatsapp, "mail": _mbox, "transcript": _vtt,
     "irc": _irc, "markdown": _markdown, "plain-text": _plain_text,
+    "goose": agent_stores.goose,
 }  # fmt: skip
 # The suffixes of files; .jsonl for all others.
 SUFFIXES = {
@@ -423,4 +425,5 @@ SUFFIXES = {
     "claude-ai": ".json", "telegram": ".json",
     "discord": ".json", "slack": ".zip", "messenger": ".json", "whatsapp": ".txt",
     "mail": ".mbox", "transcript": ".vtt", "irc": ".log", "markdown": ".md", "plain-text": ".txt",
+    "goose": ".db",
 }  # fmt: skip

@@ -112,6 +112,14 @@ def pi(*texts: str) -> bytes:
     ))  # fmt: skip
 
 
+def goose(*texts: str, **header: str) -> bytes:
+    about = {"working_dir": "/w", "description": "x", "message_count": 2}
+    return lines(about | header, *(
+        {"role": "user", "created": 1760000000 + number, "content": [text(words)]}
+        for number, words in enumerate(texts)
+    ))  # fmt: skip
+
+
 def chatgpt(words: str, **metadata: object) -> bytes:
     message = {"id": ID, "author": {"role": "user"}, "content": {"parts": [words]},
                "metadata": metadata}  # fmt: skip
@@ -139,6 +147,7 @@ CODING_AGENTS = {
     "export.json": opencode,
     "events.jsonl": copilot,
     f"2026_{ID}.jsonl": pi,
+    "20260301_1.jsonl": goose,
 }
 
 

@@ -14,7 +14,7 @@ from treemem.types import SourceKind
 KIND_OF_FORMAT: dict[str, SourceKind] = {
     **dict.fromkeys(
         ("aider", "claude-code", "cline", "codex", "copilot-cli", "cursor", "gemini-cli",
-         "opencode", "pi", "specstory", "trajectory"), "agent"),
+         "goose", "opencode", "pi", "specstory", "trajectory"), "agent"),
     **dict.fromkeys(("chatgpt", "claude-ai", "llm"), "assistant"),
     **dict.fromkeys(
         ("discord", "irc", "messenger", "slack", "telegram", "whatsapp"), "people"),
@@ -25,9 +25,9 @@ KIND_OF_FORMAT: dict[str, SourceKind] = {
 TOOL_NAMES = {
     "aider": "aider", "chatgpt": "ChatGPT", "claude-ai": "Claude", "claude-code": "Claude Code",
     "cline": "Cline", "codex": "Codex", "copilot-cli": "Copilot CLI", "cursor": "Cursor",
-    "discord": "Discord", "gemini-cli": "Gemini CLI", "irc": "IRC", "messenger": "Messenger",
-    "opencode": "opencode", "pi": "pi", "slack": "Slack", "telegram": "Telegram",
-    "whatsapp": "WhatsApp",
+    "discord": "Discord", "gemini-cli": "Gemini CLI", "goose": "Goose", "irc": "IRC",
+    "messenger": "Messenger", "opencode": "opencode", "pi": "pi", "slack": "Slack",
+    "telegram": "Telegram", "whatsapp": "WhatsApp",
 }  # fmt: skip
 # The speakers of a meeting, at least; two who talk are a conversation.
 MEETING_PEOPLE_MIN = 3

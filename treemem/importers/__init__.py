@@ -28,6 +28,7 @@ from treemem.importers.cursor.importer import Cursor
 from treemem.importers.discord import Discord
 from treemem.importers.docx.importer import Docx
 from treemem.importers.gemini_cli import GeminiCli
+from treemem.importers.goose.importer import Goose
 from treemem.importers.html.importer import Html
 from treemem.importers.irc import Irc
 from treemem.importers.langchain import LangChain
@@ -61,6 +62,7 @@ IMPORTERS: tuple[Importer, ...] = (
     Aider(),
     SpecStory(),
     Pi(),
+    Goose(),
     Trajectory(),
     ChatGpt(),
     ClaudeAi(),

@@ -49,11 +49,11 @@ _INJECTED = (
     "hooks-additional-context linter-errors manually-attached-skills mcp-file-system "
     "open-and-recently-viewed-files project-layout recently-viewed-files rules "
     "terminal-selection timestamp user-info user-rules",
-    # Copilot, Gemini CLI, opencode, Amp, Windsurf, Zed, Antigravity, Aider
+    # Copilot, Gemini CLI, Goose, opencode, Amp, Windsurf, Zed, Antigravity, Aider
     "additional-metadata attachedfiles current-datetime customizations editorcontext "
     "environment-info ephemeral-message open-files reminderinstructions repository-context "
-    "repo-map session-context state-snapshot todo-list tool-use-instructions user-information "
-    "user-state usermemory workspace-info workspace-information",
+    "repo-map session-context shell-history state-snapshot todo-list tool-use-instructions "
+    "user-information user-state usermemory workspace-info workspace-information",
     # Memories and retrieved passages, of hooks, servers and this engine
     "claude-mem-context long-term-memory memories memory memory-context recalled-memories "
     "relevant-memories retrieved-context retrieved-documents search-results session-memory "

@@ -1,0 +1,69 @@
+"""Writes a generated conversation in the formats of agents that keep whole sessions in one store.
+
+Those are databases, or documents that are written anew with each turn. See export_logs.py, which
+lists these functions with all others.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from benchmarks.data.export_logs import Talk, Turn
+
+
+def database(schema: str, rows: dict[str, Sequence[Sequence[object]]]) -> bytes:
+    """A SQLite file with these tables and rows."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema)
+        for table, values in rows.items():
+            for row in values:
+                marks = ",".join("?" * len(row))
+                connection.execute(f"INSERT INTO {table} VALUES ({marks})", tuple(row))
+        connection.commit()
+        return connection.serialize()
+
+
+GOOSE_SCHEMA = """
+CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, description TEXT, user_set_name BOOLEAN,
+  session_type TEXT, working_dir TEXT, created_at TIMESTAMP, extension_data TEXT, recipe_json TEXT,
+  parent_session_id TEXT);
+CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT, session_id TEXT,
+  role TEXT, content_json TEXT, created_timestamp INTEGER, metadata_json TEXT);
+"""
+
+
+def goose(talk: Talk) -> bytes:
+    """Goose's sessions.db."""
+    session = ("20260105_1", "A generated talk", "", True, "user", "/home/user/project",
+               "2026-01-05 08:00:00", "{}", None, None)  # fmt: skip
+    visible = json.dumps({"userVisible": True, "agentVisible": True})
+    messages = [
+        (number, f"msg_{number}", session[0], role, json.dumps(content), at, visible)
+        for number, (role, content, at) in enumerate(_goose_messages(talk), 1)
+    ]
+    return database(GOOSE_SCHEMA, {"sessions": [session], "messages": messages})
+
+
+def _goose_messages(talk: Talk) -> Iterator[tuple[str, list[dict[str, Any]], int]]:
+    for turn in talk:
+        at, use_id = int(turn.at.timestamp()), f"call_{turn.number}"
+        content: list[dict[str, Any]] = [{"type": "text", "text": turn.text}]
+        if turn.is_users:
+            yield "user", content, at
+            continue
+        call = {"name": "developer__shell", "arguments": {"command": turn.command}}
+        value = {"status": "success", "value": call}
+        yield "assistant", [*content, {"type": "toolRequest", "id": use_id, "toolCall": value}], at
+        found = {"content": [{"type": "text", "text": _found(turn)}], "isError": False}
+        result = {"status": "success", "value": found}
+        yield "user", [{"type": "toolResponse", "id": use_id, "toolResult": result}], at + 1
+
+
+def _found(turn: Turn) -> str:
+    """What the command of a turn printed."""
+    return f"src/step_{turn.number}.py: {turn.number} matches"

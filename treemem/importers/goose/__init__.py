@@ -1,0 +1,1 @@
+"""Reads Goose's sessions; see importer.py."""
