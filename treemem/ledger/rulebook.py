@@ -32,11 +32,11 @@ _RULES = """
 SELECT e.seq, e.id, e.state, coalesce(by.text, ''), e.for_good FROM statement st
 JOIN entry e ON e.statement_seq = st.seq LEFT JOIN entry ended ON ended.seq = e.by_seq
 LEFT JOIN stated by ON by.seq = ended.statement_seq
-WHERE st.kind = 'constraint' AND st.origin = 'typed'
+WHERE st.kind = 'constraint' AND st.origin = 'typed' ORDER BY st.seq
 """
 _PLACES = """
 SELECT st.entry_seq, st.text, c.message_seq, m.id, coalesce(m.author, m.role), m.sent_at,
-  m.sent_at_ms, so.id, coalesce(so.project, parent.project), parent.id, sm.source_seq, sm.position
+  m.sent_at_ms, so.id, coalesce(so.project, parent.project), parent.id, sm.position
 FROM json_each(:entries) j JOIN stated st ON st.entry_seq = j.value
   AND st.kind = 'constraint' AND st.origin = 'typed'
 JOIN citation c ON c.statement_seq = st.seq JOIN message m ON m.seq = c.message_seq
@@ -60,7 +60,6 @@ class _Place(NamedTuple):
     source_id: str
     project: str | None
     parent_id: str | None
-    source_seq: int
     position: int
 
     @property
@@ -69,8 +68,8 @@ class _Place(NamedTuple):
         return self.project or self.parent_id or self.source_id
 
     @property
-    def order(self) -> tuple[int, int, int]:
-        return (self.sent_at_ms or 0, self.source_seq, self.position)
+    def order(self) -> tuple[int, str, int]:
+        return (self.sent_at_ms or 0, self.source_id, self.position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ class Rule:
     home: str
     speaker: str
     sent_at: str | None
-    order: tuple[int, int, int] = (0, 0, 0)
+    order: tuple[int, str, int] = (0, "", 0)
     project: str | None = None
     source_id: str | None = None
     message_ids: tuple[str, ...] = ()
@@ -184,7 +183,8 @@ def rule_id(text: str, home: str) -> str:
 
 def _rule_of(entry_id: str, placed: Placed, places: Sequence[_Place]) -> Rule:
     """A rule, known by the place where it was last said."""
-    last = max(places, key=lambda place: place.order)
+    places = sorted(places, key=lambda place: place.order)
+    last = places[-1]
     return Rule(
         entry_id, placed.text, last.home, last.speaker, last.sent_at, last.order, last.project,
         last.source_id, tuple(dict.fromkeys(place.message_id for place in places)),
@@ -241,6 +241,6 @@ def _of_choice(choice: EntryChoice) -> Rule:
     """A rule of which only the choice is left, or that the user wrote here."""
     return Rule(
         rule_id(choice.text, choice.project), choice.text, choice.project, "user",
-        times.from_ms(choice.chosen_at_ms), (choice.chosen_at_ms, 0, 0), choice.project or None,
+        times.from_ms(choice.chosen_at_ms), (choice.chosen_at_ms, "", 0), choice.project or None,
         state="pinned" if choice.state == "pinned" else "dropped",
     )  # fmt: skip

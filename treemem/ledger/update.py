@@ -332,7 +332,7 @@ def _state(chosen: ChoiceState | None, endings: Sequence[Ending]) -> tuple[Entry
     if chosen in ("open", "pinned"):
         return "holds", None
     if endings:
-        in_order = sorted(endings, key=lambda e: (e.last_ms or 0, e.last_source, e.last_position))
+        in_order = sorted(endings, key=lambda ending: ending.order)
         ending = in_order[0 if in_order[0].kind == "closed" else -1]
         return _STATE_OF[ending.kind], ending.later_seq
     return ("closed", None) if chosen == "closed" else ("holds", None)

@@ -200,8 +200,8 @@ SELECT DISTINCT st.entry_seq FROM json_each(?) j JOIN stated st ON st.entry_seq 
 WHERE EXISTS (SELECT 1 FROM entry_choice ch WHERE ch.text = st.text)
 """
 _ENDINGS = """
-SELECT l.entry_seq, l.kind, l.later_seq, e.last_ms, e.last_source, e.last_position
-FROM entry_link l JOIN entry e ON e.seq = l.later_seq
+SELECT l.entry_seq, l.kind, l.later_seq, e.id, e.last_ms, coalesce(so.id, ''), e.last_position
+FROM entry_link l JOIN entry e ON e.seq = l.later_seq LEFT JOIN source so ON so.seq = e.last_source
 WHERE l.kind IN ('closed', 'superseded', 'withdrawn')
   AND l.entry_seq IN (SELECT value FROM json_each(?))
 ORDER BY l.entry_seq, l.later_seq
@@ -252,9 +252,15 @@ class Ending(NamedTuple):
     entry_seq: int
     kind: LinkKind
     later_seq: int
+    later_id: str
     last_ms: int | None
-    last_source: int
+    source_id: str
     last_position: int
+
+    @property
+    def order(self) -> tuple[int, str, int, str]:
+        """By time, and else by what is the same in every memory that has both."""
+        return (self.last_ms or 0, self.source_id, self.last_position, self.later_id)
 
 
 def delete(database: Database, seqs: Sequence[int]) -> None:

@@ -3,104 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import permutations
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.conftest import FakeClock
 from tests.helpers.logs import prose
-from treemem import Memory, Message, Scope, TreeShape
-from treemem.store.database import Database
-
-SHAPE = TreeShape(leaf_tokens_max=200, fanout=3)
-START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
-ALL = ("holds", "superseded", "closed", "withdrawn")
-
-
-@contextmanager
-def machines(folder: Path, number: int) -> Iterator[list[Memory]]:
-    """Memories whose clocks differ."""
-    with ExitStack() as stack:
-        yield [
-            stack.enter_context(
-                Memory.open(
-                    folder / f"{name}.sqlite3", clock=FakeClock(1_772_000_000_000 + name),
-                    shape=SHAPE,
-                )
-            )
-            for name in range(number)
-        ]  # fmt: skip
-
-
-def picture(memory: Memory) -> dict[str, Any]:
-    """What must be equal in all memories, by ids."""
-    database = Database(memory.path, must_exist=True)
-    try:
-        return _picture(memory, database)
-    finally:
-        database.close()
-
-
-def _picture(memory: Memory, database: Database) -> dict[str, Any]:
-    ids = sorted(view.source.id for view in memory.sources())
-    return {
-        "stored": sorted(row[0] for row in database.rows("SELECT id FROM message")),
-        "histories": {one: [m.id for m in memory.messages(one)] for one in ids},
-        "states": sorted(map(tuple, database.rows(
-            "SELECT s.id, m.id, sm.state FROM source_message sm JOIN message m "
-            "ON m.seq = sm.message_seq JOIN source s ON s.seq = sm.source_seq"))),
-        "trees": {one: sorted(node.id for node in memory.tree(Scope.source(one)).nodes())
-                  for one in ids},
-        "choices": sorted(map(tuple, database.rows(
-            "SELECT text, project, state, chosen_at_ms FROM entry_choice"))),
-        "entries": {(e.id, e.text) for e in memory.ledger(states=ALL)},
-    }  # fmt: skip
-
-
-def act(draw: random.Random, memory: Memory, machine: int, step: int) -> None:
-    """One thing that a user does."""
-    source = f"chat/{draw.randrange(3)}"
-    kind = draw.choice(("say", "say", "say", "untimed", "edit", "abandon", "choose", "forget"))
-    at = START + timedelta(minutes=draw.randrange(500))
-    name = f"{machine}.{step}"
-    held = memory.messages(source) if memory.sources() and source in {
-        view.source.id for view in memory.sources()} else []  # fmt: skip
-    if kind == "say":
-        memory.append(source, [
-            Message(text=f"{prose(machine * 1000 + step * 10 + n, 12)} We must call {name} {n}.",
-                    role="user", sent_at=at + timedelta(seconds=n), external_id=f"{name}.{n}")
-            for n in range(3)
-        ])  # fmt: skip
-    elif kind == "untimed":
-        memory.append(source, [Message(text=f"{prose(step, 10)} {name}"), Message(text="Good.")])
-    elif kind in ("edit", "abandon") and (own := [m for m in held if m.external_id]):
-        old = draw.choice(own)
-        text = old.text + f" Edited {name}." * (kind == "edit")
-        memory.append(
-            source,
-            [
-                Message(
-                    text=text,
-                    role="user",
-                    sent_at=old.sent_at,
-                    external_id=old.external_id,
-                    active=kind == "edit",
-                )
-            ],
-        )
-    elif kind == "choose" and (found := memory.ledger()):
-        memory._clock.advance(draw.randrange(1, 9))  # type: ignore[attr-defined]
-        entry = draw.choice(found)
-        draw.choice((memory.ledger.drop, memory.ledger.reopen, memory.ledger.restore))(entry.id)
-    elif kind == "forget" and held:
-        memory.forget(messages=draw.choice(held).id or "")
-    if draw.random() < 0.5:
-        memory.work(max_calls=0)
+from tests.helpers.machines import ALL, START, act, machines, picture, words
+from treemem import Memory, Message
 
 
 @pytest.mark.parametrize(
@@ -110,12 +22,12 @@ def test_machines_that_have_merged_all_are_equal_in_any_order(tmp_path: Path, se
     draw = random.Random(seed)
     with machines(tmp_path, 3) as memories:
         memories[0].append("chat/0", [
-            Message(text=prose(n, 15), role="user", external_id=f"base {n}",
+            Message(text=words(draw), role="user", external_id=f"base {n}",
                     sent_at=START + timedelta(minutes=n)) for n in range(8)
         ])  # fmt: skip
         for other in memories[1:]:
             other.merge(memories[0].path)
-        for step in range(10):
+        for step in range(12):
             machine = draw.randrange(3)
             act(draw, memories[machine], machine, step)
         for memory in memories:
