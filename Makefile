@@ -8,6 +8,7 @@ DEMO := .demo
 DAMAGES := 200
 KILLS := 2000
 IMAGES := 5000
+STALLS := 500
 ERRORS := 500
 SEED := 1
 MODELS := $(abspath $(VENV))/models
@@ -105,8 +106,8 @@ test-damages: setup  ## Recover memories from many damages, and kill many upgrad
 	TREEMEM_DAMAGES=$(DAMAGES) $(BIN)/python -m pytest tests/recovery/test_recovering.py -k every_message -n 2
 	TREEMEM_UPGRADE_KILLS=$(DAMAGES) $(BIN)/python -m pytest tests/store/file/test_upgrading.py -k killed -n 2
 
-torture: setup  ## Kill each operation, cut its power, fail its disk (KILLS=2000 IMAGES=5000 ERRORS=500 SEED=1)
-	$(BIN)/python -m tests.faults.torture --kills $(KILLS) --images $(IMAGES) --errors $(ERRORS) --seed $(SEED)
+torture: setup  ## Kill each operation, stall it, cut its power, fail its disk (KILLS=2000 IMAGES=5000 STALLS=500 ERRORS=500 SEED=1)
+	$(BIN)/python -m tests.faults.torture --kills $(KILLS) --stalls $(STALLS) --images $(IMAGES) --errors $(ERRORS) --seed $(SEED)
 
 # A virtual environment that has nothing but the wheel, used from a folder that is not the checkout.
 test-wheel: $(VENV)/.base  ## Build the wheel, install it into a bare environment, and use it there

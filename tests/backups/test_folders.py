@@ -88,6 +88,19 @@ def test_old_snapshots_and_what_only_they_named_are_removed(
     assert len(message_ids(tmp_path / "restored.sqlite3")) == 68
 
 
+def test_the_last_one_is_the_newest_also_if_the_clock_was_set_back(
+    filled: Memory, folder: Path, tmp_path: Path, clock: FakeClock
+) -> None:
+    back_up(filled, folder)
+    clock.advance(-86_400)
+    say(filled, "chat/later", 900, 2)
+    expected = message_ids(filled.path)
+    last = back_up(filled, folder, keep="last=1")
+    assert [view.id for view in list_backups(folder)] == [last]
+    restore(folder, tmp_path / "new.sqlite3")
+    assert message_ids(tmp_path / "new.sqlite3") == expected
+
+
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
 def test_all_of_it_is_private(filled: Memory, folder: Path) -> None:
     before = os.umask(0)

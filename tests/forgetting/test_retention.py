@@ -56,6 +56,15 @@ def test_it_is_applied_once_a_day(filled: Memory, clock: FakeClock) -> None:
     assert texts(filled) == ["New mail.", "No time."]
 
 
+def test_a_clock_that_was_set_back_does_not_put_it_off(filled: Memory, clock: FakeClock) -> None:
+    filled.retention.set(30)
+    clock.advance(365 * 24 * 3600)
+    filled.work(max_calls=0)
+    clock.advance(-365 * 24 * 3600)
+    filled.append("chat/1", [said(50, "Older still.")])
+    assert filled.work(max_calls=0).forgotten == 1
+
+
 def test_rules_are_replaced_and_removed(filled: Memory) -> None:
     filled.retention.set(30, Scope.where(tool="api"))
     filled.retention.set(90)

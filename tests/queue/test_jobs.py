@@ -147,7 +147,7 @@ def test_a_claimed_job_cannot_be_claimed_again(database: Database) -> None:
 def test_a_claim_reads_the_index_of_waiting_jobs(database: Database) -> None:
     """A queue of a million finished jobs must not slow down the next claim."""
     sql = jobs._CLAIM.format(marks="?,?")
-    plan = database.rows(f"EXPLAIN QUERY PLAN {sql}", ("t", 1, 1, "a", "b", 1, 1))
+    plan = database.rows(f"EXPLAIN QUERY PLAN {sql}", ("t", 1, 1, 2, "a", "b", 1, 2, 1))
     steps = [detail for *_, detail in plan]
     assert any("job_next" in step for step in steps)
     assert not any("TEMP B-TREE" in step for step in steps)
@@ -155,8 +155,10 @@ def test_a_claim_reads_the_index_of_waiting_jobs(database: Database) -> None:
 
 
 def test_recovering_expired_leases_reads_the_index_of_leases(database: Database) -> None:
-    plan = database.rows(f"EXPLAIN QUERY PLAN {jobs._EXPIRED}", (0,))
-    assert any("job_leases" in detail for *_, detail in plan)
+    plan = database.rows(f"EXPLAIN QUERY PLAN {jobs._EXPIRED}", (0, 1))
+    steps = [detail for *_, detail in plan]
+    assert any("job_leases" in step for step in steps)
+    assert not any(step == "SCAN job" for step in steps)
 
 
 # -- leases ----------------------------------------------------------------------------
@@ -206,6 +208,34 @@ def test_a_result_is_stored_together_with_the_end_of_its_job(database: Database)
     claimed = claim(database)
     finish_with_result(database, claimed, 1)
     assert database.rows("SELECT name FROM setting") == [("result",)]
+    assert states(database) == ["done"]
+
+
+YEAR_MS = 365 * 24 * 3_600_000
+
+
+def test_a_lease_from_before_the_clock_was_set_back_holds_nothing_up(database: Database) -> None:
+    admit(database, "a")
+    lost = claim(database, YEAR_MS)
+    again = claim(database, 0)
+    assert (again.seq, again.attempts) == (lost.seq, 2)
+    with pytest.raises(LeaseLostError):
+        finish_with_result(database, lost, 1)
+    finish(database, again)
+
+
+def test_a_clock_that_is_set_back_by_a_second_takes_no_lease_away(database: Database) -> None:
+    admit(database, "a")
+    claimed = claim(database, 1_000)
+    assert jobs.claim(database, ["k"], 0) == []
+    finish(database, claimed, 1)
+
+
+def test_jobs_and_pauses_from_before_the_clock_was_set_back_do_not_wait(database: Database) -> None:
+    admit(database, "a", now_ms=YEAR_MS)
+    jobs.pause(database, "k", "no model", YEAR_MS)
+    assert jobs.paused(database, 0) == {}
+    finish(database, claim(database, 0))
     assert states(database) == ["done"]
 
 

@@ -57,8 +57,11 @@ def to_folder(
         is_new = folder.create(memory_id)
         before, faults = folder.snapshots()
         try:
-            snapshot, stored = _stored(folder, database, memory_id, now_ms, kept_in, progress)
             last = before[-1] if before else None
+            # Where the clock was set back, too, the one made last is the newest: it is what a
+            # restore brings back, and is not removed as an old one.
+            made_at_ms = now_ms if last is None else max(now_ms, last.made_at_ms + 1)
+            snapshot, stored = _stored(folder, database, memory_id, made_at_ms, kept_in, progress)
             if last is not None and _content(last) == _content(snapshot):
                 report = _report(folder, last, stored.written_bytes, is_new=False)
             else:

@@ -137,7 +137,7 @@ def apply_due(database: Database, clock: Clock, shape: TreeShape) -> int:
     if settings.get(database, settings.RETENTION) is None:
         return 0
     last = int(settings.get(database, settings.RETENTION_APPLIED) or 0)
-    if clock() - last < _DAY_MS:
+    if 0 <= clock() - last < _DAY_MS:  # else the clock was set back
         return 0
     forgotten = 0
     with contextlib.suppress(DatabaseLockedError):

@@ -7,7 +7,8 @@
 
 A job is admitted in the transaction that creates its work. At most one job per dedupe key waits. A
 claimed job has a lease, so it is never lost. Times are milliseconds since 1970 UTC and come from
-the caller.
+the caller. A time that lies too far ahead was written by a clock that was set back since, and holds
+nothing up.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from treemem.store.database import INTEGER_MAX, Database, Row
 from treemem.types import Job
 
 LEASE_MS = 60_000
+# No lease ends later than this from now; it leaves room for clocks that are set by seconds.
+LEASE_MAX_MS = 2 * LEASE_MS
 ATTEMPTS_MAX = 5
 # The shortest wait, after the first failed attempt, and the longest.
 BACKOFF_FIRST_MS = 5_000
@@ -110,8 +113,9 @@ _CLAIM = """
 UPDATE job SET state = 'running', token = ?, lease_until_ms = ?, attempts = attempts + 1
 WHERE seq IN (
   SELECT seq FROM job
-  WHERE state = 'todo' AND not_before_ms <= ? AND kind IN ({marks})
-    AND NOT EXISTS (SELECT 1 FROM breaker b WHERE b.kind = job.kind AND b.paused_until_ms > ?)
+  WHERE state = 'todo' AND not_before_ms NOT BETWEEN ? AND ? AND kind IN ({marks})
+    AND NOT EXISTS (SELECT 1 FROM breaker b
+                    WHERE b.kind = job.kind AND b.paused_until_ms BETWEEN ? AND ?)
   ORDER BY priority DESC, seq LIMIT ?)
 RETURNING seq, kind, payload, attempts, priority
 """
@@ -133,7 +137,10 @@ def claim(
     sql = _CLAIM.format(marks=",".join("?" * len(kinds)))
     with database.undurable():
         recover_expired(database, now_ms)
-        rows = database.rows(sql, (token, now_ms + lease_ms, now_ms, *kinds, now_ms, limit))
+        waits = (now_ms + 1, now_ms + BACKOFF_MAX_MS)
+        pauses = (now_ms + 1, now_ms + BREAKER_PAUSE_MS)
+        parameters = (token, now_ms + lease_ms, *waits, *kinds, *pauses, limit)
+        rows = database.rows(sql, parameters)
     # Subtle: RETURNING has no defined order.
     return [
         Claim(seq, kind, json_text.object_of(payload), attempts, token)
@@ -255,14 +262,14 @@ def backoff_ms(attempts: int, jitter: float | None = None) -> int:
 
 _EXPIRED = """
 SELECT seq, kind, payload, attempts, token, max_attempts FROM job
-WHERE state = 'running' AND lease_until_ms <= ?
+WHERE state = 'running' AND (lease_until_ms <= ? OR lease_until_ms > ?)
 """
 
 
 def recover_expired(database: Database, now_ms: int) -> int:
     """Returns jobs with expired leases to the queue, or makes them dead after their last attempt.
     Returns their number."""
-    rows = database.rows(_EXPIRED, (now_ms,))
+    rows = database.rows(_EXPIRED, (now_ms, now_ms + LEASE_MAX_MS))
     for seq, kind, payload, attempts, token, max_attempts in rows:
         claim = Claim(seq, kind, json_text.object_of(payload), attempts, token)
         error = f"the worker went silent during attempt {attempts}"
@@ -313,8 +320,8 @@ def resume(database: Database, kind: str) -> None:
 
 def paused(database: Database, now_ms: int) -> dict[str, str]:
     """The reasons of the paused kinds, by kind."""
-    sql = "SELECT kind, reason FROM breaker WHERE paused_until_ms > ?"
-    return dict(database.rows(sql, (now_ms,)))
+    sql = "SELECT kind, reason FROM breaker WHERE paused_until_ms BETWEEN ? AND ?"
+    return dict(database.rows(sql, (now_ms + 1, now_ms + BREAKER_PAUSE_MS)))
 
 
 # -- listing and changing --------------------------------------------------------------

@@ -1,10 +1,11 @@
-"""Kills treemem, cuts its power and fails its disk in the middle of each of its operations.
+"""Kills treemem, sets its clock, stalls it, cuts its power and fails its disk in the middle of each
+of its operations.
 
 After each harm: nothing acknowledged is lost, nothing is there twice, doctor has no findings, the
 interrupted operation goes on when it is run again, and the memory then equals that of a twin which
 was left alone. Nothing that was forgotten is back.
 
-    python -m tests.faults.torture --kills 2000 --images 5000 --errors 500 --seed 1
+    python -m tests.faults.torture --kills 2000 --stalls 500 --images 5000 --errors 500 --seed 1
 
 Tested in test_torture.py.
 """
@@ -30,11 +31,15 @@ from typing import Any
 from tests.faults import kill_driver
 from tests.faults.fault_pictures import Picture
 from tests.faults.torture import operations, recording
-from tests.faults.torture.operations import OPERATIONS, START_MS
+from tests.faults.torture.operations import OPERATIONS, START_MS, JumpingClock, Now
 from tests.faults.torture.steps import PRELOADED, ChildFailedError, Harm, child, preload
 from treemem import TreememError
+from treemem.times import Clock
 
 HOUR_MS = 3_600_000
+# How far a clock is set, before a run and during it.
+JUMPS_MS = (0, 0, -24 * HOUR_MS, 365 * 24 * HOUR_MS)
+READS_MAX = 40
 CHAIN = (1, 1, 2, 3)
 IMAGES_A_RECORDING = 250
 SHOWN = 400
@@ -103,17 +108,48 @@ class Torture:
             how = self.draw.choice([*twin.steps, "moment"])
             last = twin.seconds if how == "moment" else twin.steps[how]
             at = self.draw.uniform(0, last) if how == "moment" else self.draw.randint(1, int(last))
-            now = START_MS + number * HOUR_MS
-            told.append(f"{how} {at:.3g}")
+            clock, jumps = self.clock(START_MS + number * HOUR_MS)
+            told.append(f"{how} {at:.3g}{jumps}")
             try:
-                done = child(lambda now=now: run(twin.name, place, now), place, Harm(how, at))
+                done = child(lambda now=clock: run(twin.name, place, now), place, Harm(how, at))
             except ChildFailedError as error:
                 self.note(twin, f"run after a kill: {error}", " ".join(told))
                 break
             if done is None:
                 self.counts["kills"] += 1
                 self.counts[f"kills {twin.name}"] += 1
-        self.verify(twin, place, acknowledged(place), " ".join(told))
+        self.verify(twin, place, acknowledged(place), ", ".join(told))
+
+    def clock(self, now: int) -> tuple[Clock, str]:
+        """A clock that may be wrong from the start, or be set while it is used."""
+        first, then = self.draw.choice(JUMPS_MS), self.draw.choice(JUMPS_MS)
+        reads = self.draw.randint(0, READS_MAX)
+        self.counts["clocks that were set"] += bool(first or then)
+        by = f" with a clock set by {first} ms, and {then} ms at {reads}" if first or then else ""
+        return JumpingClock(now + first, reads, then), by
+
+    def stall(self, twin: Twin) -> None:
+        """Stops an operation at a step, lets another process do it an hour later, and then lets the
+        first one go on. Either may say that it is not possible now."""
+        place = self.copy(twin.before)
+        at = self.draw.randint(1, twin.steps["statement"])
+        where = f"a stall at {at}"
+
+        def attempt(now: int) -> str:
+            return try_to_run(twin.name, place, now, TreememError)
+
+        def meanwhile() -> None:
+            self.counts["stalls"] += 1
+            try:
+                child(lambda: attempt(START_MS + HOUR_MS), place)
+            except ChildFailedError as error:
+                self.note(twin, f"beside a stalled one: {error}", where)
+
+        try:
+            child(lambda: attempt(START_MS), place, Harm("stall", at), meanwhile)
+        except ChildFailedError as error:
+            self.note(twin, f"after a stall: {error}", where)
+        self.verify(twin, place, acknowledged(place), where)
 
     def fail(self, twin: Twin, at: int, until: int, error: int) -> None:
         """Lets the disk fail at a step. The operation may raise an error that says so."""
@@ -122,8 +158,10 @@ class Torture:
         harm = Harm(fail=(at, until, error))
         where = f"{name} at {at}"
         try:
-            done = child(lambda: try_to_run(twin.name, place), place, harm)
+            allowed = (TreememError, OSError)
+            done = child(lambda: try_to_run(twin.name, place, START_MS, *allowed), place, harm)
             self.counts["errors"] += 1
+            self.counts[f"errors {twin.name}"] += 1
             self.counts["errors told"] += bool(done and done[0])
         except ChildFailedError as problem:
             self.note(twin, f"a failing disk: {problem}", where)
@@ -202,7 +240,7 @@ class Torture:
 # -- in a child ------------------------------------------------------------------------
 
 
-def run(name: str, place: Path, now: int) -> None:
+def run(name: str, place: Path, now: Now) -> None:
     file = os.open(place / recording.ACKNOWLEDGED, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     OPERATIONS[name].run(place, lambda text: _tell(file, text), now)
     os.close(file)
@@ -213,11 +251,11 @@ def _tell(file: int, text: str) -> None:
     os.write(file, f"{text}\n".encode())
 
 
-def try_to_run(name: str, place: Path) -> str:
-    """The error of treemem that says what failed; "" if it was not needed."""
+def try_to_run(name: str, place: Path, now: Now, *allowed: type[Exception]) -> str:
+    """The error that says what failed; "" if nothing did."""
     try:
-        run(name, place, START_MS)
-    except (TreememError, OSError) as error:
+        run(name, place, now)
+    except allowed as error:
         return str(error)
     return ""
 
@@ -295,8 +333,9 @@ def files_in(folder: Path) -> dict[str, bytes]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--stalls", type=int, default=0)
     parser.add_argument("--images", type=int, default=0)
-    parser.add_argument("--errors", type=int, default=0)
+    parser.add_argument("--errors", type=int, default=0, help="a large number: each change in turn")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", choices=list(OPERATIONS), action="append")
     parser.add_argument("--weak", action="store_true", help="commit as in NORMAL mode")
@@ -330,19 +369,26 @@ def torment(torture: Torture, given: argparse.Namespace) -> None:
         if torture.counts["kills"] >= given.kills:
             break
         torture.kill(twin, min(next(chains), given.kills - torture.counts["kills"]))
+    for number in range(given.stalls):
+        torture.stall(twins[number % len(twins)])
     for number, twin in enumerate(twins):
         images = given.images // len(twins) + (number < given.images % len(twins))
         while images > 0:
             torture.cut_power(twin, min(images, IMAGES_A_RECORDING))
             images -= IMAGES_A_RECORDING
-    for number in range(given.errors):
-        twin = twins[number % len(twins)]
-        at = 1 + (number // len(twins)) % twin.steps["change"]
-        if given.errors < len(twins) * twin.steps["change"]:
-            at = torture.draw.randint(1, twin.steps["change"])
-        lasts = number % 2 == 0  # full until somebody makes room
-        error = errno.ENOSPC if lasts else errno.EIO
-        torture.fail(twin, at, 10**9 if lasts else at, error)
+    for number, twin in enumerate(twins):
+        errors = given.errors // len(twins) + (number < given.errors % len(twins))
+        for at, error in failures(torture.draw, twin, errors):
+            # A disk is full until somebody makes room, and fails once.
+            torture.fail(twin, at, 10**9 if error == errno.ENOSPC else at, error)
+
+
+def failures(draw: random.Random, twin: Twin, number: int) -> list[tuple[int, int]]:
+    """So many changes of a file at which the disk fails, each with the error; all, if there are
+    fewer."""
+    steps = twin.steps.get("change", 0)
+    every = [(at, error) for at in range(1, steps + 1) for error in (errno.ENOSPC, errno.EIO)]
+    return every if number >= len(every) else draw.sample(every, number)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,12 @@ from tests.helpers import released
 from treemem import Memory, Message, check_backups
 from treemem.backups import copying
 from treemem.store.database import Database
+from treemem.times import Clock
 
 START_MS = 1_772_400_000_000
 MEMORY, COPY, FOLDER, NEW, LOGS = "memory.sqlite3", "copy.sqlite3", "backups", "new.sqlite3", "logs"
+OTHER = "other.sqlite3"
+OURS = range(6, 16)  # none of which says the canary
 BASE, MORE, APPENDED = 36, 12, 14
 OLD_SCHEMA = 9
 CANARY = "Zanzibarrossa"
@@ -30,6 +33,7 @@ PIECES = (CANARY.lower()[:12].encode(), SECRET[8:20].lower().encode())
 
 Acknowledge = Callable[[str], None]
 Acknowledged = list[str]
+Now = int | Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +43,29 @@ class Operation:
     that must be the same in the end."""
 
     prepare: Callable[[Path], None]
-    run: Callable[[Path, Acknowledge, int], None]
+    run: Callable[[Path, Acknowledge, Now], None]
     check: Callable[[Path, Acknowledged], list[str]]
     facts: Callable[[Path], object] = lambda folder: None
     ends_with: str = MEMORY
 
 
-def opened(path: Path, now: int = START_MS, *, must_exist: bool = False) -> Memory:
-    return Memory.open(path, clock=lambda: now, must_exist=must_exist)
+def opened(path: Path, now: Now = START_MS, *, must_exist: bool = False) -> Memory:
+    return Memory.open(path, clock=clock_of(now), must_exist=must_exist)
+
+
+def clock_of(now: Now) -> Clock:
+    return now if callable(now) else lambda: now
+
+
+class JumpingClock:
+    """A clock that is set by some milliseconds after it was read some times."""
+
+    def __init__(self, start: int, reads: int, by: int) -> None:
+        self._now, self._reads, self._by = start, reads, by
+
+    def __call__(self) -> int:
+        self._reads -= 1
+        return self._now + (self._by if self._reads < 0 else 0)
 
 
 # -- what is said ----------------------------------------------------------------------
@@ -82,7 +101,7 @@ def base(folder: Path, *, work: bool = True, number: int = BASE) -> None:
             memory.work()
 
 
-def externals(path: Path, now: int = START_MS + 1) -> list[str]:
+def externals(path: Path, now: Now = START_MS + 1) -> list[str]:
     with opened(path, now, must_exist=True) as memory:
         return sorted(
             str(message.external_id)
@@ -139,7 +158,7 @@ def _no_base(folder: Path) -> None:
         (logs_of(folder) / f"{number}.jsonl").write_text(text)
 
 
-def _ingest(folder: Path, ack: Acknowledge, now: int) -> None:
+def _ingest(folder: Path, ack: Acknowledge, now: Now) -> None:
     with opened(folder / MEMORY, now) as memory:
         for number in range(2):
             memory.ingest(logs_of(folder) / f"{number}.jsonl", redact=False)
@@ -152,7 +171,7 @@ def _ingested(folder: Path, acknowledged: Acknowledged) -> list[str]:
     return missing(folder / MEMORY, wanted)
 
 
-def _append(folder: Path, ack: Acknowledge, now: int) -> None:
+def _append(folder: Path, ack: Acknowledge, now: Now) -> None:
     with opened(folder / MEMORY, now) as memory:
         for number in range(APPENDED):
             memory.append("chat/a", [said(number, "more")], redact=False)
@@ -169,7 +188,7 @@ def _unworked(folder: Path) -> None:
     base(folder, work=False)
 
 
-def _work(folder: Path, ack: Acknowledge, now: int) -> None:
+def _work(folder: Path, ack: Acknowledge, now: Now) -> None:
     with opened(folder / MEMORY, now, must_exist=True) as memory:
         memory.work(max_calls=0)
         ack("worked")
@@ -190,7 +209,7 @@ def _unembedded(folder: Path) -> None:
         memory.work(max_calls=0)
 
 
-def _embed(folder: Path, ack: Acknowledge, now: int) -> None:
+def _embed(folder: Path, ack: Acknowledge, now: Now) -> None:
     with opened(folder / MEMORY, now, must_exist=True) as memory:
         memory.embed()
         ack("embedded")
@@ -211,7 +230,7 @@ def _embedded(folder: Path, acknowledged: Acknowledged) -> list[str]:
     return problems
 
 
-def _forget(folder: Path, ack: Acknowledge, now: int) -> None:
+def _forget(folder: Path, ack: Acknowledge, now: Now) -> None:
     with opened(folder / MEMORY, now, must_exist=True) as memory:
         memory.work(max_calls=0)
         memory.forget(text=CANARY)
@@ -228,7 +247,7 @@ def _bytes_left(piece: bytes) -> Callable[[Path], object]:
     return lambda folder: (left_of(folder, piece), externals(folder / MEMORY))
 
 
-def _scrub(folder: Path, ack: Acknowledge, now: int) -> None:
+def _scrub(folder: Path, ack: Acknowledge, now: Now) -> None:
     with opened(folder / MEMORY, now, must_exist=True) as memory:
         memory.work(max_calls=0)
         memory.scrub()
@@ -244,7 +263,7 @@ def _old_memory(folder: Path) -> None:
     released.make(folder / MEMORY, OLD_SCHEMA)
 
 
-def _migrate(folder: Path, ack: Acknowledge, now: int) -> None:
+def _migrate(folder: Path, ack: Acknowledge, now: Now) -> None:
     with opened(folder / MEMORY, now, must_exist=True) as memory:
         ack("migrated")
         memory.work(max_calls=0)
@@ -268,7 +287,7 @@ def _migrated(folder: Path, acknowledged: Acknowledged) -> list[str]:
     return problems
 
 
-def _compact(folder: Path, ack: Acknowledge, now: int) -> None:
+def _compact(folder: Path, ack: Acknowledge, now: Now) -> None:
     del now
     database = Database(folder / MEMORY)
     database.compact()
@@ -287,7 +306,7 @@ def _backed_up(folder: Path) -> None:
         memory.work()
 
 
-def _backup(folder: Path, ack: Acknowledge, now: int) -> None:
+def _backup(folder: Path, ack: Acknowledge, now: Now) -> None:
     with opened(folder / MEMORY, now, must_exist=True) as memory:
         memory.backup(folder / COPY)
         ack("file")
@@ -311,7 +330,7 @@ def _backups(folder: Path, acknowledged: Acknowledged) -> list[str]:
     return problems
 
 
-def _restore(folder: Path, ack: Acknowledge, now: int) -> None:
+def _restore(folder: Path, ack: Acknowledge, now: Now) -> None:
     del now
     if externals(folder / MEMORY) != sorted(ids(0, BASE)):
         treemem.restore(folder / FOLDER, folder / MEMORY, overwrite=True)
@@ -347,9 +366,9 @@ def _damaged(folder: Path) -> None:
     path.write_bytes(content)
 
 
-def _recover(folder: Path, ack: Acknowledge, now: int) -> None:
+def _recover(folder: Path, ack: Acknowledge, now: Now) -> None:
     if not (folder / NEW).exists():
-        treemem.recover(folder / MEMORY, folder / NEW, clock=lambda: now)
+        treemem.recover(folder / MEMORY, folder / NEW, clock=clock_of(now))
         ack("recovered")
     with opened(folder / NEW, now, must_exist=True) as memory:
         memory.work(max_calls=0)
@@ -367,7 +386,7 @@ def _exported(folder: Path) -> None:
         memory.export_to(folder / "memory.jsonl")
 
 
-def _import(folder: Path, ack: Acknowledge, now: int) -> None:
+def _import(folder: Path, ack: Acknowledge, now: Now) -> None:
     with opened(folder / NEW, now) as memory:
         memory.import_from(folder / "memory.jsonl")
         ack("imported")
@@ -376,6 +395,59 @@ def _import(folder: Path, ack: Acknowledge, now: int) -> None:
 
 def _imported(folder: Path, acknowledged: Acknowledged) -> list[str]:
     return missing(folder / NEW, ids(0, BASE) if acknowledged else [])
+
+
+def other_of(folder: Path) -> Path:
+    """Beside the folder, since a merge only reads it."""
+    return folder.parent / OTHER
+
+
+def _two_memories(folder: Path) -> None:
+    """A memory that was on two machines, and has grown, changed and been forgotten in on both."""
+    base(folder)
+    other = other_of(folder)
+    shutil.copy(folder / MEMORY, other)
+    with opened(other, START_MS + 1) as memory:
+        memory.append("chat/a", [said(n, "more") for n in range(MORE)], redact=False)
+        memory.append("chat/c", [said(n, "new") for n in range(MORE)], redact=False)
+        memory.work()
+        memory.forget(text=CANARY)
+        for entry in _entries(memory)[:2]:
+            memory.ledger.drop(entry)
+        memory.work()
+    with opened(folder / MEMORY, START_MS + 2) as memory:
+        memory.append("chat/a", [said(n, "ours") for n in OURS], redact=False)
+        first = _entries(memory)[0]
+        memory.ledger.drop(first)
+        memory.ledger.reopen(first)
+        memory.work()
+
+
+def _entries(memory: Memory) -> list[str]:
+    return sorted(entry.id for entry in memory.ledger(kinds=["decision"]))
+
+
+def _merge(folder: Path, ack: Acknowledge, now: Now) -> None:
+    with opened(folder / MEMORY, now, must_exist=True) as memory:
+        report = memory.merge(other_of(folder))
+        if not report.is_unfinished:
+            ack("merged")
+
+
+def _merged(folder: Path, acknowledged: Acknowledged) -> list[str]:
+    kept = ids(0, BASE) + ids(OURS.start, len(OURS), "ours")
+    if acknowledged:
+        kept += ids(0, MORE, "more") + ids(0, MORE, "new")
+    wanted = [one for one in kept if int(one.split("-")[1]) % 12 != 5]
+    problems = left_of(folder, PIECES[0]) if acknowledged else []
+    return problems + missing(folder / MEMORY, wanted)
+
+
+def _choices(folder: Path) -> object:
+    database = Database(folder / MEMORY)
+    rows = database.rows("SELECT text, project, state, chosen_at_ms FROM entry_choice ORDER BY 1")
+    database.close()
+    return rows, left_of(folder, PIECES[0])
 
 
 OPERATIONS = {
@@ -390,5 +462,6 @@ OPERATIONS = {
     "backup": Operation(_backed_up, _backup, _backups),
     "restore": Operation(_backed_up, _restore, _restored),
     "recover": Operation(_damaged, _recover, _recovered, ends_with=NEW),
+    "merge": Operation(_two_memories, _merge, _merged, _choices),
     "import": Operation(_exported, _import, _imported, ends_with=NEW),
 }

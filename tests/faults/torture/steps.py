@@ -7,6 +7,7 @@ disk.c, which needs a C compiler, it is also each change of a file that the syst
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import os
 import shutil
@@ -30,6 +31,7 @@ CHILD_SECONDS_MAX = 60.0
 EVENTS = {"open", "os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "os.chmod",
           "os.truncate", "sqlite3.connect", "shutil.copyfile"}  # fmt: skip
 NO_CODE = (".py", ".pyc", ".so")
+_numbers = itertools.count()
 
 
 class ChildFailedError(Exception):
@@ -70,7 +72,8 @@ def disk() -> Any:
 @dataclass(frozen=True, slots=True)
 class Harm:
     """What befalls a child. how: "statement" or "change", the sort of step at which it dies;
-    "moment", at which its parent kills it; "" for nothing. at: the step, or the seconds.
+    "moment", at which its parent kills it; "stall", at which it stops until `meanwhile` has run;
+    "" for nothing. at: the step, or the seconds.
     record: a file for a recording. fail: steps of the disk that fail, from and until, and errno.
     weak: whether it commits without waiting for the disk."""
 
@@ -85,34 +88,41 @@ class Harm:
 
 
 def child(
-    action: Callable[[], object], folder: Path, harm: Harm = Harm()
+    action: Callable[[], object],
+    folder: Path,
+    harm: Harm = Harm(),
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> tuple[Any, dict[str, int]] | None:
     """Runs the action in a child and returns its result, which JSON can tell, and its steps.
 
-    None if it was killed. Raises ChildFailedError.
+    None if it was killed. meanwhile: what is done while it is stalled. Raises ChildFailedError.
     """
-    answer = folder.parent / f"{folder.name}.answer"
-    answer.unlink(missing_ok=True)
+    answer = folder.parent / f"{folder.name}-{next(_numbers)}.answer"
     pid = os.fork()
     if pid == 0:
         _run(action, folder, harm, answer)
     if harm.how == "moment":
         time.sleep(harm.at)
         os.kill(pid, signal.SIGKILL)
-    status = _waited_for(pid)
+    status = _waited_for(pid, meanwhile)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
         return None
     told = json.loads(answer.read_text()) if answer.exists() else {"error": f"status {status}"}
+    answer.unlink(missing_ok=True)
     if "error" in told:
         raise ChildFailedError(told["error"])
     return told["result"], told["steps"]
 
 
-def _waited_for(pid: int) -> int:
+def _waited_for(pid: int, meanwhile: Callable[[], None]) -> int:
     deadline = time.monotonic() + CHILD_SECONDS_MAX
     while time.monotonic() < deadline:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
+        done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+        if done and os.WIFSTOPPED(status):
+            meanwhile()
+            os.kill(pid, signal.SIGCONT)
+            deadline = time.monotonic() + CHILD_SECONDS_MAX
+        elif done:
             return status
         time.sleep(0.001)
     os.kill(pid, signal.SIGABRT)
@@ -122,7 +132,10 @@ def _waited_for(pid: int) -> int:
 
 def _run(action: Callable[[], object], folder: Path, harm: Harm, answer: Path) -> None:
     try:
-        steps = kill_driver.Steps(int(harm.at) if harm.how == "statement" else 0, "", None)
+        at = int(harm.at)
+        steps = kill_driver.Steps(at if harm.how == "statement" else 0, "", None)
+        if harm.how == "stall":
+            steps = _Stall(at)
         if harm.weak:
             commit_weakly()
         else:
@@ -136,6 +149,22 @@ def _run(action: Callable[[], object], folder: Path, harm: Harm, answer: Path) -
         told = {"error": traceback.format_exc()}
     answer.write_text(json.dumps(told))
     os._exit(0)
+
+
+class _Stall(kill_driver.Steps):
+    """Stops this process at a step, or at the first one after it at which it has no transaction:
+    with one, another process could do nothing but wait."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(0, "", None)
+        self._left = at
+
+    def take(self, what: str, *, in_transaction: bool = False) -> None:
+        super().take(what, in_transaction=in_transaction)
+        self._left -= 1
+        if self._left <= 0 and not in_transaction:
+            self._left = sys.maxsize
+            os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def _heard(steps: kill_driver.Steps, event: str, arguments: tuple[object, ...]) -> None:

@@ -1,4 +1,5 @@
-"""Each operation is killed, loses its power and meets a failing disk, a few times each.
+"""Each operation is killed with its clock set, stalled, loses its power and meets a failing disk, a
+few times each.
 
 `make torture` does it thousands of times. What must hold is said in __main__.py.
 """
@@ -32,10 +33,11 @@ def torture(names: list[str], *options: str) -> subprocess.CompletedProcess[str]
 
 @pytest.mark.parametrize("names", [NAMES[::3], NAMES[1::3], NAMES[2::3]], ids=" ".join)
 def test_a_sample_of_each_operation_survives(names: list[str]) -> None:
-    done = torture(names, "--kills", "6", "--images", "16", "--errors", "4")
+    done = torture(names, "--kills", "6", "--stalls", "3", "--images", "16", "--errors", "4")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\n0 problems" in done.stdout
     assert "6 kills\n" in done.stdout
+    assert " stalls\n" in done.stdout
     assert NO_COMPILER in done.stdout or "    16 images\n" in done.stdout
 
 
