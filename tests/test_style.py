@@ -10,8 +10,6 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
 import treemem
 
 ROOT = Path(__file__).parent.parent
@@ -35,39 +33,59 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_functions_fit_on_one_screen(path: Path) -> None:
-    for node in ast.walk(parsed(path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert node.end_lineno is not None
-            lines = node.end_lineno - node.lineno + 1
-            assert lines <= FUNCTION_LINES_MAX, f"{path}:{node.lineno} {node.name} has {lines}"
+def test_functions_fit_on_one_screen() -> None:
+    long = [
+        f"{relative(path)}:{node.lineno} {node.name}"
+        for path in MODULES
+        for node in functions_of(path)
+        if (node.end_lineno or 0) - node.lineno + 1 > FUNCTION_LINES_MAX
+    ]
+    assert long == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_modules_have_a_docstring_and_a_limited_length(path: Path) -> None:
-    text = path.read_text()
-    assert not text or ast.get_docstring(parsed(path)), f"{path} has no docstring"
-    assert text.count("\n") <= MODULE_LINES_MAX, f"{path} is too long"
+def functions_of(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [
+        node
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=relative)
-def test_folders_have_a_limited_number_of_modules(folder: Path) -> None:
-    files = list(folder.glob("*.py"))
-    assert len(files) <= FOLDER_FILES_MAX, f"{folder} holds {len(files)} modules"
+def test_modules_have_a_docstring() -> None:
+    without = [path for path in MODULES if path.read_text() and not ast.get_docstring(parsed(path))]
+    assert list(map(relative, without)) == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_no_function_has_the_name_of_its_module(path: Path) -> None:
-    names = {node.name for node in parsed(path).body if hasattr(node, "name")}
-    assert path.stem not in names - {"main"}
+def test_modules_have_a_limited_length() -> None:
+    lines = {relative(path): path.read_text().count("\n") for path in MODULES}
+    assert {path: count for path, count in lines.items() if count > MODULE_LINES_MAX} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_constants_are_explained_by_comments_above_them(path: Path) -> None:
-    for first, second in pairwise(parsed(path).body):
-        is_text = isinstance(second, ast.Expr) and isinstance(second.value, ast.Constant)
-        assert not (isinstance(first, ast.Assign | ast.AnnAssign) and is_text), second.lineno
+def test_folders_have_a_limited_number_of_modules() -> None:
+    counts = {relative(folder): len(list(folder.glob("*.py"))) for folder in FOLDERS}
+    assert {folder: count for folder, count in counts.items() if count > FOLDER_FILES_MAX} == {}
+
+
+def test_no_function_has_the_name_of_its_module() -> None:
+    same = [
+        path
+        for path in MODULES
+        if path.stem != "main"
+        and path.stem in {node.name for node in parsed(path).body if hasattr(node, "name")}
+    ]
+    assert list(map(relative, same)) == []
+
+
+def test_constants_are_explained_by_comments_above_them() -> None:
+    below = [
+        f"{relative(path)}:{second.lineno}"
+        for path in MODULES
+        for first, second in pairwise(parsed(path).body)
+        if isinstance(first, ast.Assign | ast.AnnAssign)
+        and isinstance(second, ast.Expr)
+        and isinstance(second.value, ast.Constant)
+    ]
+    assert below == []
 
 
 def expressions_of(path: Path) -> list[ast.Call]:
@@ -82,10 +100,14 @@ def expressions_of(path: Path) -> list[ast.Call]:
     return calls
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("treemem/**/*.py")), ids=relative)
-def test_no_module_compiles_an_expression_when_it_is_imported(path: Path) -> None:
+def test_no_module_compiles_an_expression_when_it_is_imported() -> None:
     """patterns.lazy_regex compiles one when it is first used."""
-    assert not [ast.unparse(call) for call in expressions_of(path)]
+    calls = {
+        relative(path): [ast.unparse(call) for call in expressions_of(path)]
+        for path in MODULES
+        if path.is_relative_to(ROOT / "treemem")
+    }
+    assert {path: found for path, found in calls.items() if found} == {}
 
 
 def _test_of(path: Path) -> Path | None:
@@ -104,10 +126,9 @@ def _test_of(path: Path) -> Path | None:
     return ROOT.joinpath("tests", *parts[:-1], f"test_{parts[-1]}.py")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_every_module_has_a_test_file_or_names_one(path: Path) -> None:
-    test = _test_of(path)
-    assert test is None or test.is_file(), f"{relative(path)}: there is no {relative(test)}"
+def test_every_module_has_a_test_file_or_names_one() -> None:
+    tests = {relative(path): _test_of(path) for path in MODULES}
+    assert {path: test for path, test in tests.items() if test and not test.is_file()} == {}
 
 
 def test_tests_reach_the_file_under_a_memory_by_the_fixture_database() -> None:
