@@ -18,6 +18,18 @@ from pathlib import Path
 # summaries of a root.
 ROOT_INTERVAL_MS = 15 * 60 * 1000
 
+# Editors made of VS Code, by the folder of their data, and where such folders are on each system.
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf", "Positron")
+_EDITOR_FOLDERS = (
+    *(
+        f"{folder}/{editor}/User"
+        for folder in (".config", "Library/Application Support", "AppData/Roaming")
+        for editor in _EDITORS
+    ),
+    ".vscode-server/data/User",
+    ".vscode-server-insiders/data/User",
+)
+
 # Glob patterns below the home folder, by format.
 LOG_PLACES: dict[str, tuple[str, ...]] = {
     "claude-code": (
@@ -40,6 +52,11 @@ LOG_PLACES: dict[str, tuple[str, ...]] = {
     "copilot-cli": (
         ".copilot/session-state/*.jsonl",
         ".copilot/session-state/*/events.jsonl",
+    ),
+    "vscode-copilot": tuple(
+        f"{folder}/{below}/*.json*"
+        for folder in _EDITOR_FOLDERS
+        for below in ("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions")
     ),
     "opencode": (
         ".local/share/opencode/opencode*.db",

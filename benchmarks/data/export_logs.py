@@ -185,6 +185,28 @@ def _copilot_cli(talk: Talk) -> Iterator[Record]:
 
 
 @_json_lines
+def _vscode_copilot(talk: Talk) -> Iterator[Record]:
+    chat = {"version": 3, "creationDate": int(_BEGAN.timestamp() * 1000), "requests": [],
+            "initialLocation": "panel", "responderUsername": "GitHub Copilot",
+            "sessionId": str(_NAMESPACE)}  # fmt: skip
+    yield {"kind": 0, "v": chat}
+    for turn in talk:
+        if turn.is_users:
+            request = {"requestId": f"request_{turn.uuid}", "message": {"text": turn.text},
+                       "variableData": {"variables": []}, "response": [],
+                       "responseId": f"response_{turn.uuid}",
+                       "timestamp": int(turn.at.timestamp() * 1000)}  # fmt: skip
+            yield {"kind": 2, "k": ["requests"], "v": [request]}
+            continue
+        call = {"kind": "toolInvocationSerialized", "toolCallId": f"call_{turn.number}",
+                "toolId": "run_in_terminal", "isComplete": True, "toolSpecificData": {
+                    "kind": "terminal", "commandLine": {"original": turn.command},
+                    "terminalCommandOutput": {"text": "no match"}}}  # fmt: skip
+        path = ["requests", turn.number // 2, "response"]
+        yield {"kind": 2, "k": path, "v": [{"value": turn.text}, call]}
+
+
+@_json_lines
 def _gemini_cli(talk: Talk) -> Iterator[Record]:
     yield {"sessionId": str(_NAMESPACE), "projectHash": "1f" * 32,
            "startTime": "2026-01-05T08:00:00.000Z", "kind": "main"}  # fmt: skip
@@ -412,8 +434,9 @@ def _plain_text(talk: Talk) -> bytes:
 # Functions that build a file, by the name of its importer.
 BUILDERS: dict[str, Callable[[Talk], bytes]] = {
     "claude-code": _claude_code, "codex": _codex, "copilot-cli": _copilot_cli,
-    "gemini-cli": _gemini_cli, "pi": _pi, "chat": _chat, "aider": _aider,
-    "specstory": _specstory, "langchain": _langchain, "chatgpt": _chatgpt,
+    "vscode-copilot": _vscode_copilot, "gemini-cli": _gemini_cli, "pi": _pi,
+    "chat": _chat, "aider": _aider, "specstory": _specstory, "langchain": _langchain,
+    "chatgpt": _chatgpt,
     "claude-ai": _claude_ai, "telegram": _telegram, "discord": _discord, "slack": _slack,
     "messenger": _messenger, "whatsapp": _whatsapp, "mail": _mbox, "transcript": _vtt,
     "irc": _irc, "markdown": _markdown, "plain-text": _plain_text,

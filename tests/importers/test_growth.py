@@ -24,8 +24,9 @@ TALK_TURNS = 50
 
 
 # Formats that their tool appends to; all others are exported anew.
-APPENDED = ("claude-code", "codex", "copilot-cli", "gemini-cli", "pi", "chat", "aider", "specstory",
-            "transcript", "irc", "whatsapp", "markdown", "plain-text")  # fmt: skip
+APPENDED = ("claude-code", "codex", "copilot-cli", "vscode-copilot", "gemini-cli", "pi", "chat",
+            "aider", "specstory", "transcript", "irc", "whatsapp", "markdown",
+            "plain-text")  # fmt: skip
 
 
 def in_each_way(names: Iterable[str]) -> pytest.MarkDecorator:

@@ -46,6 +46,7 @@ from treemem.importers.streams.heads import HEAD_BYTES, Head
 from treemem.importers.telegram import Telegram
 from treemem.importers.trajectory.importer import Trajectory
 from treemem.importers.transcript import Transcript
+from treemem.importers.vscode_copilot.importer import VsCodeCopilot
 from treemem.importers.whatsapp.importer import WhatsApp
 
 __all__ = ["IMPORTERS", "Event", "Importer", "LogFile", "Skipped", "by_name", "detect", "every"]
@@ -56,6 +57,7 @@ IMPORTERS: tuple[Importer, ...] = (
     Codex(),
     GeminiCli(),
     CopilotCli(),
+    VsCodeCopilot(),
     OpenCode(),
     Cline(),
     Cursor(),

@@ -1,0 +1,1 @@
+"""Reads the chats of VS Code's editors. In order: importer, changes, speech, calls."""
