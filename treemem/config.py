@@ -100,6 +100,12 @@ LOG_PLACES: dict[str, tuple[str, ...]] = {
         "AppData/Roaming/Block/goose/data/sessions/sessions.db",
         "AppData/Roaming/Block/goose/data/sessions/*.jsonl",
     ),
+    "zed": (
+        ".local/share/zed/threads/threads.db",
+        ".var/app/dev.zed.Zed/data/zed/threads/threads.db",
+        "Library/Application Support/Zed/threads/threads.db",
+        "AppData/Local/Zed/threads/threads.db",
+    ),
     "llm": (
         ".config/io.datasette.llm/logs.db",
         "Library/Application Support/io.datasette.llm/logs.db",

@@ -67,3 +67,32 @@ def _goose_messages(talk: Talk) -> Iterator[tuple[str, list[dict[str, Any]], int
 def _found(turn: Turn) -> str:
     """What the command of a turn printed."""
     return f"src/step_{turn.number}.py: {turn.number} matches"
+
+
+ZED_SCHEMA = """
+CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT NOT NULL, updated_at TEXT NOT NULL,
+  data_type TEXT NOT NULL, data BLOB NOT NULL, parent_id TEXT, folder_paths TEXT,
+  folder_paths_order TEXT, created_at TEXT);
+"""
+
+
+def zed(talk: Talk) -> bytes:
+    """Zed's threads.db; the thread is not compressed, as in rows of its first versions."""
+    thread = {"title": "A generated talk", "version": "0.3.0", "updated_at": "2026-01-05T08:00:00Z",
+              "messages": [_zed_message(turn) for turn in talk]}  # fmt: skip
+    row = ("5c0375b4-57a5-4f26-b12d-d022ee4e51b7", thread["title"], thread["updated_at"], "json",
+           json.dumps(thread, ensure_ascii=False).encode(), None, "/home/user/project", "0",
+           "2026-01-05T08:00:00Z")  # fmt: skip
+    return database(ZED_SCHEMA, {"threads": [row]})
+
+
+def _zed_message(turn: Turn) -> dict[str, Any]:
+    content: list[dict[str, Any]] = [{"Text": turn.text}]
+    if turn.is_users:
+        return {"User": {"id": turn.uuid, "content": content}}
+    use = {"id": f"call_{turn.number}", "name": "terminal", "input": {"command": turn.command},
+           "raw_input": "", "is_input_complete": True}  # fmt: skip
+    result = {"tool_use_id": use["id"], "tool_name": "terminal", "is_error": False,
+              "content": [{"Text": _found(turn)}], "output": None}  # fmt: skip
+    return {"Agent": {"content": [*content, {"ToolUse": use}],
+                      "tool_results": {use["id"]: result}}}  # fmt: skip

@@ -13,8 +13,8 @@ from treemem.types import SourceKind
 # Formats of one kind.
 KIND_OF_FORMAT: dict[str, SourceKind] = {
     **dict.fromkeys(
-        ("aider", "claude-code", "cline", "codex", "copilot-cli", "cursor", "gemini-cli",
-         "goose", "opencode", "pi", "specstory", "trajectory", "vscode-copilot"), "agent"),
+        ("aider", "claude-code", "cline", "codex", "copilot-cli", "cursor", "gemini-cli", "goose",
+         "opencode", "pi", "specstory", "trajectory", "vscode-copilot", "zed"), "agent"),
     **dict.fromkeys(("chatgpt", "claude-ai", "llm"), "assistant"),
     **dict.fromkeys(
         ("discord", "irc", "messenger", "slack", "telegram", "whatsapp"), "people"),
@@ -27,8 +27,8 @@ TOOL_NAMES = {
     "cline": "Cline", "codex": "Codex", "copilot-cli": "Copilot CLI", "cursor": "Cursor",
     "discord": "Discord", "gemini-cli": "Gemini CLI", "goose": "Goose", "irc": "IRC",
     "messenger": "Messenger", "opencode": "opencode", "pi": "pi", "slack": "Slack",
-    "telegram": "Telegram", "vscode-copilot": "VS Code Copilot",
-    "whatsapp": "WhatsApp",
+    "telegram": "Telegram", "vscode-copilot": "VS Code Copilot", "whatsapp": "WhatsApp",
+    "zed": "Zed",
 }  # fmt: skip
 # The speakers of a meeting, at least; two who talk are a conversation.
 MEETING_PEOPLE_MIN = 3

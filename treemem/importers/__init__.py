@@ -48,6 +48,7 @@ from treemem.importers.trajectory.importer import Trajectory
 from treemem.importers.transcript import Transcript
 from treemem.importers.vscode_copilot.importer import VsCodeCopilot
 from treemem.importers.whatsapp.importer import WhatsApp
+from treemem.importers.zed.importer import Zed
 
 __all__ = ["IMPORTERS", "Event", "Importer", "LogFile", "Skipped", "by_name", "detect", "every"]
 
@@ -65,6 +66,7 @@ IMPORTERS: tuple[Importer, ...] = (
     SpecStory(),
     Pi(),
     Goose(),
+    Zed(),
     Trajectory(),
     ChatGpt(),
     ClaudeAi(),

@@ -127,7 +127,11 @@ def discover(
     for place in companion_places() if companions is None else companions:
         if place.format in more:
             more[place.format] += sum(map(_size, place.files()))
-    logs = [_format_logs(name, folders[name], stats, more[name]) for name, stats in files.items()]
+    needs = {importer.name: importer.needs() for importer in every() if importer.name in files}
+    logs = [
+        _format_logs(name, folders[name], stats, more[name], needs.get(name))
+        for name, stats in files.items()
+    ]
     return sorted(logs, key=lambda format_logs: -format_logs.size_bytes)
 
 
@@ -147,13 +151,20 @@ def _size(path: Path) -> int:
 
 
 def _format_logs(
-    name: str, folders: set[Path], files: dict[Path, os.stat_result], more_bytes: int
+    name: str,
+    folders: set[Path],
+    files: dict[Path, os.stat_result],
+    more_bytes: int,
+    needs_of_all: tuple[str, str] | None,
 ) -> FormatLogs:
     stats = list(files.values())
     size_bytes = more_bytes + sum(stat.st_size for stat in stats)
     newest = from_ms(max(stat.st_mtime_ns for stat in stats) // 1_000_000)
     log_bytes = more_bytes + sum(_log_bytes(path, stat) for path, stat in files.items())
     missing = sum(compressed.is_missing_for(path.name) for path in files)
+    needs = compressed.zstd_needs() if missing else None
+    if needs_of_all is not None:
+        missing, needs = len(stats), needs_of_all
     return FormatLogs(
         format=name,
         folders=tuple(sorted(folders)),
@@ -161,7 +172,7 @@ def _format_logs(
         size_bytes=size_bytes,
         newest=newest or "",
         tokens=log_bytes // BYTES_PER_TOKEN,
-        passed_over=(needs_text(missing, *compressed.zstd_needs()),) if missing else (),
+        passed_over=() if needs is None else (needs_text(missing, *needs),),
     )
 
 

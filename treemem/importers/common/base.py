@@ -238,6 +238,11 @@ class Importer(ABC):
         del file
         return ()
 
+    def needs(self) -> tuple[str, str] | None:
+        """If a package is missing without which none of its files can be read: what the files are,
+        and the command that installs it."""
+        return None
+
     def retells(self, file: LogFile) -> bool:
         """Whether the file only tells again what a file beside it has, so no message is from it."""
         del file

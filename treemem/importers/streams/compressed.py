@@ -144,7 +144,7 @@ def plain_name(name: str) -> str:
 
 def is_missing_for(name: str) -> bool:
     """Whether a file with this name needs a package that is not installed."""
-    return name.lower().endswith(".zst") and not _has_zstd()
+    return name.lower().endswith(".zst") and not has_zstd()
 
 
 def decompressed(stream: BinaryIO, method: Method, label: str) -> BinaryIO:
@@ -214,7 +214,8 @@ class _Decompressed(ForwardStream):
             ) from error
 
 
-def _has_zstd() -> bool:
+def has_zstd() -> bool:
+    """Whether Python, or a package, can read Zstandard."""
     for name in _ZSTD_MODULES:
         try:
             if find_spec(name) is not None:

@@ -1,0 +1,1 @@
+"""Reads the threads of Zed's agent; see importer.py."""
