@@ -102,6 +102,13 @@ if TYPE_CHECKING:
     from treemem.forgetting.retention import Retention, RetentionPreview, RetentionRule
     from treemem.importers.common.base import Event, Importer, LogFile
     from treemem.importers.common.own import ReadLog
+    from treemem.importers.explaining.explain import (
+        FileExplanation,
+        NearFormat,
+        TableSeen,
+        explain_format,
+    )
+    from treemem.importers.explaining.shapes import FieldSeen
     from treemem.importers.streams.heads import Head
     from treemem.ingest.order import newest_first
     from treemem.ingest.walk import find_files
@@ -230,8 +237,10 @@ __all__ = [  # noqa: RUF022
     "Excerpt",
     "Explained",
     "Features",
+    "FieldSeen",
     "FileAnswer",
     "FileChange",
+    "FileExplanation",
     "FileKind",
     "FileProgress",
     "FileReport",
@@ -275,6 +284,7 @@ __all__ = [  # noqa: RUF022
     "MessageKind",
     "MissingPackageError",
     "ModelError",
+    "NearFormat",
     "Node",
     "NotFoundError",
     "Notice",
@@ -341,6 +351,7 @@ __all__ = [  # noqa: RUF022
     "Summarizer",
     "Summary",
     "SummaryMode",
+    "TableSeen",
     "TableSpace",
     "TopicBrief",
     "TopicPart",
@@ -365,6 +376,7 @@ __all__ = [  # noqa: RUF022
     "decrypt_file",
     "default_database_path",
     "encrypt_file",
+    "explain_format",
     "find_files",
     "is_encrypted",
     "list_backups",
@@ -411,14 +423,17 @@ if not TYPE_CHECKING:
         "ExamResult": "summarize.exam",
         "Excerpt": "proposals",
         "Features": "checkers.formula",
+        "FieldSeen": "importers.explaining.shapes",
         "FileAnswer": "several.values",
         "FileChange": "sessions.files",
+        "FileExplanation": "importers.explaining.explain",
         "FileKind": "sessions.files",
         "FileProgress": "reports",
         "FileReport": "reports",
         "FileState": "sessions.files",
         "Fold": "sessions.values",
         "Folded": "sessions.values",
+        "NearFormat": "importers.explaining.explain",
         "Forget": "forgetting.forget",
         "ForgetReport": "reports",
         "Forgotten": "reports",
@@ -483,6 +498,7 @@ if not TYPE_CHECKING:
         "Streamed": "models.child",
         "Summarizer": "summarize.base",
         "SummaryMode": "summarize.prompts",
+        "TableSeen": "importers.explaining.explain",
         "TableSpace": "diagnostics.space",
         "TopicBrief": "topics.mapping",
         "TopicPart": "topics.mapping",
@@ -509,6 +525,7 @@ if not TYPE_CHECKING:
         "configured_key": "store.access.keys",
         "decrypt_file": "store.access.encryption",
         "encrypt_file": "store.access.encryption",
+        "explain_format": "importers.explaining.explain",
         "find_files": "ingest.walk",
         "is_encrypted": "store.access.keys",
         "newest_first": "ingest.order",

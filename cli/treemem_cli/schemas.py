@@ -121,11 +121,11 @@ def outputs() -> dict[str, Any]:
         "discover": Union[list[DiscoveredLogs], Ingested],  # noqa: UP007
         "watch": forms.WatchLine,
         "formats": list[LogFormat],
+        "formats explain": treemem.FileExplanation,
         "plan": _planned(),
         "search": Union[treemem.SearchResult, treemem.SeveralResult],  # noqa: UP007
         "ask": treemem.Reply,
-        "open": treemem.Location,
-        "resume": treemem.Location,
+        **dict.fromkeys(("open", "resume"), treemem.Location),
         "tree": list[treemem.Tree],
         "node show": treemem.Node,
         "node list": list[treemem.UpgradableNode],

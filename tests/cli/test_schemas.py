@@ -96,6 +96,7 @@ def arguments(path: Path, name: str) -> list[list[str]]:
     checkpoint = run_json("--db", str(path), "session", "show", "mill")["checkpoints"][0]["id"]
     own: dict[str, list[list[str]]] = {
         "ingest": [[DEMO], [DEMO, "--dry-run"]], "plan": [[DEMO]],
+        "formats explain": [[DEMO]],
         "search": [["October settlement"], ["October settlement", "--full"],
                    ["what did we decide?"]],
         "ask": [["who counted the sacks?"], ["what is still open?", "--full"]],

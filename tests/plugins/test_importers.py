@@ -67,6 +67,7 @@ def test_the_command_line_knows_it(journal: Path) -> None:
     (row,) = [row for row in run_json("formats") if row["name"] == "jrnl"]
     assert row["description"].endswith("(of treemem-sample 1.0)")
     assert "jrnl" in run("ingest", "--format", "jrnll", str(journal)).output
+    assert "nearest: jrnl reads it" in run("formats", "explain", str(journal)).output
 
 
 def test_without_the_package_the_format_is_not_known(journal: Path) -> None:

@@ -155,5 +155,6 @@ def detect(file: LogFile) -> Importer:
         return all_importers[scores.index(best)]
     raise UnknownFormatError(
         f"{file.label} is in an unknown format: it holds {describe_content(head)}. If you know the "
-        "format, name it with --format (format_name in Python). See: treemem formats"
+        "format, name it with --format (format_name in Python). See: treemem formats. To ask for "
+        "it without showing its words: treemem formats explain FILE (explain_format in Python)"
     )

@@ -62,6 +62,7 @@ class ChatGpt(Importer):
     description = "ChatGPT data export (conversations.json)"
     kept = "turns, reasoning, tool calls and results, abandoned branches, custom instructions"
     dropped = "model names, citations' details, custom GPTs' ids, feedback, account"
+    marks = (("title", "create_time", "mapping", "current_node"),)
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

@@ -43,6 +43,7 @@ class ClaudeAi(Importer):
     description = "Claude.ai data export (conversations.json)"
     kept = "turns, thinking, tool calls and results, pasted texts, names of files, branches"
     dropped = "files' contents, conversations' summaries, projects, memories, account, settings"
+    marks = (("uuid", "name", "created_at", "chat_messages"),)
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

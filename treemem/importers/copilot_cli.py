@@ -60,6 +60,7 @@ class CopilotCli(GrowingImporter):
     description = "Copilot CLI session logs (JSON Lines)"
     kept = "turns, reasoning, tool calls and results, sub-agents, notifications, summaries"
     dropped = "usage, context sent with the user's text, opaque reasoning, deltas, bookkeeping"
+    marks = (("type", "data", "timestamp"),)
     places = LOG_PLACES["copilot-cli"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

@@ -42,6 +42,7 @@ class Discord(Importer):
     description = "Discord channels, exported to JSON by DiscordChatExporter"
     kept = "speaker, text, time, ids, text of embeds, names of attachments and stickers"
     dropped = "reactions, mentions, links of replies, layout, notices, files themselves"
+    marks = (("guild", "channel", "messages"),)
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

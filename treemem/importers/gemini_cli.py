@@ -65,6 +65,7 @@ class GeminiCli(GrowingImporter):
     description = "Gemini CLI session logs (JSON, JSON Lines)"
     kept = "turns, thoughts, tool calls and results, rewound turns, sub-agents, notices"
     dropped = "usage, model names, a tool result's copy for the screen, earlier states"
+    marks = (("sessionId", "projectHash", "messages"), ("id", "timestamp", "type", "content"))
     places = LOG_PLACES["gemini-cli"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

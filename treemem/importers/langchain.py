@@ -55,6 +55,11 @@ class LangChain(Importer):
     description = "LangChain messages, LangGraph states and checkpoints, LangSmith runs (JSON)"
     kept = "messages, reasoning, tool calls and results, each once"
     dropped = "prompts' templates, other state, artifacts, usage, timings"
+    marks = (
+        ("type", "data"),
+        ("type", "content", "additional_kwargs"),
+        ("lc", "type", "id", "kwargs"),
+    )
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

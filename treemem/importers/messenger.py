@@ -39,6 +39,7 @@ class Messenger(Importer):
     description = "Messenger and Instagram threads from the archive of an account, as JSON"
     kept = "speaker, text, time, shared links, kinds of media"
     dropped = "reactions, layout, calls, messages taken back, files themselves"
+    marks = (("participants", "messages"), ("sender_name", "timestamp_ms"))
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

@@ -54,6 +54,7 @@ class Pi(GrowingImporter):
     description = "sessions of the pi coding agent (JSON Lines)"
     kept = "turns, thinking, tool calls and results, abandoned branches, summaries, forks"
     dropped = "usage, model names, tool details, data of extensions, bookkeeping"
+    marks = (("type", "id", "parentId", "timestamp", "message"),)
     places = LOG_PLACES["pi"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

@@ -50,6 +50,7 @@ class Telegram(Importer):
     description = "Telegram Desktop exports (result.json), one chat or all of an account"
     kept = "speaker, text, time, ids, kinds of media, polls, sent contacts and places"
     dropped = "layout, reactions, links of replies, notices, the account's other data"
+    marks = (("name", "type", "id", "messages"), ("about", "chats"))
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

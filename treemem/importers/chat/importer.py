@@ -50,6 +50,7 @@ class ChatJsonl(Importer):
     description = "chat messages or whole conversations: JSON Lines, or one JSON document"
     kept = "speaker, text, time, ids, tool calls and results"
     dropped = "all other fields"
+    marks = (("role", "content"), ("messages",), ("conversations",))
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         if is_blank(head):

@@ -41,6 +41,7 @@ class ClaudeCode(GrowingImporter):
     description = "Claude Code session logs (JSON Lines, or one JSON document)"
     kept = "turns, thinking, tool calls and results, abandoned branches, sub-agents, summaries"
     dropped = "usage, model names, signatures, a tool result's copy for the screen, bookkeeping"
+    marks = (("parentUuid", "sessionId", "uuid", "timestamp", "type", "message"),)
     places = LOG_PLACES["claude-code"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

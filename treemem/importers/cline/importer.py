@@ -50,6 +50,7 @@ class Cline(Importer):
     description = "tasks of Cline and Roo Code, sessions of Cline's SDK (JSON)"
     kept = "turns, thinking, tool calls and results, environment details, summaries, sub-agents"
     dropped = "usage, model names, checkpoints, the window's copy of the history, system prompts"
+    marks = (("role", "content", "ts"), ("ts", "type", "say"), ("sessionId", "agent", "messages"))
     places = LOG_PLACES["cline"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

@@ -61,6 +61,7 @@ class Codex(GrowingImporter):
     description = "Codex session logs (rollouts, JSON Lines)"
     kept = "turns, reasoning summaries, tool calls and results, rolled-back turns, summaries, forks"
     dropped = "the second layer of each turn, encrypted reasoning, replaced history, bookkeeping"
+    marks = (("timestamp", "type", "payload"),)
     places = LOG_PLACES["codex"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

@@ -212,7 +212,8 @@ class Importer(ABC):
     ignored. places: glob patterns below the home folder for the tool's logs; empty if the tool has
     no fixed place. beside: patterns for the files read together with those. is_document: the
     file is rewritten as a whole, so its sources are snapshots. spans_files: a source is named
-    after the folder and continues over its files.
+    after the folder and continues over its files. marks: the keys that one kind of its records has,
+    or its tables or the columns of one; they name the format that an unknown file is nearest to.
     """
 
     name: str
@@ -224,6 +225,7 @@ class Importer(ABC):
     beside: tuple[str, ...] = ()
     is_document: bool = False
     spans_files: bool = False
+    marks: tuple[tuple[str, ...], ...] = ()
 
     @abstractmethod
     def recognizes(self, file: LogFile, head: bytes) -> float:

@@ -40,6 +40,7 @@ class Cursor(Importer):
     description = "Cursor conversations (state.vscdb, store.db, transcripts, exported Markdown)"
     kept = "turns, thinking, tool calls and results, rewound turns, sub-agents, summaries"
     dropped = "usage, model names, code chunks and diffs beside a message, checkpoints"
+    marks = (("cursorDiskKV", "ItemTable"), ("blobs", "meta"))
     places = LOG_PLACES["cursor"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

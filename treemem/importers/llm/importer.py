@@ -39,6 +39,7 @@ class LlmLogs(Importer):
     description = "the log of the llm command line tool (SQLite)"
     kept = "prompts, system prompts, responses, reasoning, tool calls and results, fragments, forks"
     dropped = "usage, model names, options, schemas, raw JSON of providers"
+    marks = (("responses", "conversations"), ("turns", "messages"), ("id", "prompt", "response"))
     places = LOG_PLACES["llm"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

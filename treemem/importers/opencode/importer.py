@@ -40,6 +40,7 @@ class OpenCode(Importer):
     description = "opencode sessions (storage folder, opencode.db, exports)"
     kept = "turns, reasoning, tool calls and results, reverted turns, sub-agents, summaries, files"
     dropped = "usage, model names, snapshots, patches, diffs, steps, retries, todo lists"
+    marks = (("session", "message", "part"), ("id", "sessionID", "role", "time"))
     places = LOG_PLACES["opencode"]
     beside = (
         ".local/share/opencode/storage/message/*/*.json",

@@ -58,6 +58,7 @@ class Slack(Importer):
     description = "Slack exports: a ZIP or a folder of channels, with a file for every day"
     kept = "speaker, text, time, ids, threads, text of bots' attachments, names of files"
     dropped = "reactions, layout, joins and other notices, deleted messages, files themselves"
+    marks = (("type", "user", "text", "ts"),)
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         values = head_value(head)

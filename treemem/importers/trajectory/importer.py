@@ -46,6 +46,11 @@ class Trajectory(Importer):
     description = "trajectories of SWE-agent, mini-swe-agent and OpenHands (JSON, JSON Lines)"
     kept = "task, thoughts, actions, what tools printed, demonstrations as injected text"
     dropped = "steps that repeat the history, states of the machine, costs, settings"
+    marks = (
+        ("action", "observation", "thought"),
+        ("id", "source", "action", "args"),
+        ("info", "messages"),
+    )
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file
