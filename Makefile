@@ -6,6 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO := .demo
 DAMAGES := 200
+CHANGES := 10000
 KILLS := 2000
 IMAGES := 5000
 STALLS := 500
@@ -17,7 +18,7 @@ LLAMA_VERSION := 0.3.36
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-kills test-kill-sample test-damages torture test-wheel test-types test-integrations test-pythons docs screenshots fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-growth bench-pages bench-importers clean
+.PHONY: help setup demo test test-slow test-kills test-kill-sample test-damages test-bytes torture test-wheel test-types test-integrations test-pythons docs screenshots fuzz lint bench-smoke bench bench-sample bench-faithfulness bench-recall bench-latency bench-growth bench-pages bench-importers clean
 
 help:  ## Show what there is to make
 	@echo "make TARGET, where TARGET is one of:"
@@ -105,6 +106,9 @@ test-kill-sample: setup  ## Kill a process at some thirty steps, within about a 
 test-damages: setup  ## Recover memories from many damages, and kill many upgrades (DAMAGES=200)
 	TREEMEM_DAMAGES=$(DAMAGES) $(BIN)/python -m pytest tests/recovery/test_recovering.py -k every_message -n 2
 	TREEMEM_UPGRADE_KILLS=$(DAMAGES) $(BIN)/python -m pytest tests/store/file/test_upgrading.py -k killed -n 2
+
+test-bytes: setup  ## Change many bytes of a memory, one at a time: each is found (CHANGES=10000)
+	TREEMEM_CHANGES=$(CHANGES) $(BIN)/python -m pytest tests/recovery/test_changed_bytes.py -n 2 -rP
 
 torture: setup  ## Kill each operation, stall it, cut its power, fail its disk (KILLS=2000 IMAGES=5000 STALLS=500 ERRORS=500 SEED=1)
 	$(BIN)/python -m tests.faults.torture --kills $(KILLS) --stalls $(STALLS) --images $(IMAGES) --errors $(ERRORS) --seed $(SEED)

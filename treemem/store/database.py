@@ -42,7 +42,7 @@ from treemem.store.file import (
 from treemem.store.file.guard import FileGuard, Loss, identity_of
 from treemem.store.file.open_marker import OpenMarker
 from treemem.store.file.pages import Pages
-from treemem.store.proof import digests
+from treemem.store.proof import digests, surprises
 from treemem.store.schema import matching
 
 driver = drivers.plain
@@ -459,11 +459,11 @@ class Database:
         """Removes the marker, unless another process has the database open."""
         if self._guard is None:
             return
-        if self._replaced is None and _wal_path(self._real).exists():
+        if self._replaced is None and sidecars.wal_of(self._real).exists():
             self._put_marker(wal=True)
         # While there is a -wal file, the marker tells which file it belongs to.
         is_ours = self._replaced is None or self._marker.pid() == os.getpid()
-        if is_ours and not _wal_path(self._real).exists():
+        if is_ours and not sidecars.wal_of(self._real).exists():
             self._marker.remove()
 
     # -- a file that was replaced, and errors --------------------------------------------
@@ -513,7 +513,7 @@ class Database:
     def _rescue(self, loss: Loss) -> str:
         """Copies the open file into a new one, and keeps its -wal file from being merged into
         another file. Returns sentences that say what was saved and where."""
-        wal = _wal_path(self._real)
+        wal = sidecars.wal_of(self._real)
         copies = [rescue.copy_memory]
         if loss.kind == "overwritten":
             copies.append(rescue.copy_readable_rows)
@@ -543,7 +543,7 @@ class Database:
 
     def _drop_wal(self, loss: Loss) -> None:
         """Keeps SQLite from merging the -wal file into the content that is now at the path."""
-        guard, wal = self._guard, _wal_path(self._real)
+        guard, wal = self._guard, sidecars.wal_of(self._real)
         if guard is None or guard.wal is None:
             return
         with contextlib.suppress(OSError):
@@ -566,7 +566,7 @@ class Database:
 
     def _notice_lost_wal(self) -> None:
         """Adds a notice if a process died with this file open and the -wal file is missing."""
-        if self._marker.is_stale() and not _wal_path(self._real).exists():
+        if self._marker.is_stale() and not sidecars.wal_of(self._real).exists():
             self.notices.append(notices.lost_wal(self.path.name))
             self._marker.remove()
 
@@ -576,6 +576,9 @@ class Database:
             yield
         except (self._driver.Error, OSError) as error:
             raise self._failure(error) from error
+        except surprises.SURPRISES as error:
+            surprises.raise_if_damaged(self._connection, self.path, error)
+            raise
 
     def _failure(self, error: Exception) -> DatabaseError:
         """What an error of the driver or the system means: that the file was replaced, or what it
@@ -593,7 +596,3 @@ class Database:
         if self._key is not None and "not a database" in str(error):
             return DatabaseKeyError(f"The key of {self.path} is wrong.", hint=keys.GIVE_KEY)
         return sqlite_errors.translate(error, self.path, self._marker.holder())
-
-
-def _wal_path(path: Path) -> Path:
-    return path.with_name(path.name + "-wal")

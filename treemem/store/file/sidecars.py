@@ -33,6 +33,11 @@ def beside(memory: Path) -> list[Path]:
     return [file.with_name(file.name + suffix) for file in files for suffix in SUFFIXES]
 
 
+def wal_of(memory: Path) -> Path:
+    """The path of its -wal file."""
+    return memory.with_name(memory.name + WAL)
+
+
 def is_own(memory: Path, path: Path) -> bool:
     """Whether a path leads to one of these files, or to a rescued or kept one, by whatever name or
     link."""
