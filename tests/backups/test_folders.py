@@ -20,8 +20,9 @@ from treemem import (
     list_backups,
     restore,
 )
-from treemem.backups import parts, storing
+from treemem.backups import storing
 from treemem.backups.folder import Folder
+from treemem.store.file import aside
 
 
 @pytest.fixture
@@ -255,4 +256,4 @@ def test_a_folder_can_be_moved_and_copied(filled: Memory, folder: Path, tmp_path
 
 def test_the_size_of_chunks_is_that_of_whole_pages() -> None:
     assert storing.CHUNK_BYTES % 4_096 == 0
-    assert parts.PART == ".part"
+    assert aside.PART == ".part"

@@ -12,8 +12,8 @@ import difflib
 import json
 import os
 import shutil
+import stat
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from treemem.errors import UsageError
+from treemem.store.file import aside, modes
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +59,9 @@ def apply(change: Change, now: datetime) -> Path | None:
     copy = None
     if change.before is not None:
         copy = _copy_of(path, now)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(change.after.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        if copy is not None:
-            shutil.copymode(path, name)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    mode = modes.PRIVATE_FILE if copy is None else stat.S_IMODE(path.stat().st_mode)
+    aside.write(path, change.after.encode(), mode=mode)
+    modes.sync_folder(path.parent)
     return copy
 
 

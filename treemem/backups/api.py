@@ -26,7 +26,7 @@ from treemem.backups.values import (
 from treemem.errors import BackupError
 from treemem.sessions.boundary import Bounded
 from treemem.store.database import Database
-from treemem.store.file import modes
+from treemem.store.file import aside, modes
 from treemem.times import Clock
 from treemem.types import TreeShape
 
@@ -95,7 +95,7 @@ class BackupMethods(Bounded):
         target = Path(file)
         if target.exists():
             raise BackupError(f"{target} exists already. It was not changed. Name another file.")
-        part = target.with_name(target.name + parts.PART)
+        part = target.with_name(target.name + aside.PART)
         number = 0
         with parts.room_for(target.parent, "the export"):
             modes.create_folder(target.parent)
@@ -104,8 +104,7 @@ class BackupMethods(Bounded):
                     for line in self.export_lines(with_key=with_key):
                         stream.write(line)
                         number += 1
-                parts.sync(part)
-                parts.place(part, target, replacing=False)
+                aside.place(part, target, replacing=False)
         return number
 
     def import_from(self, file: str | Path) -> ImportReport:

@@ -14,12 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from treemem.backups import parts
 from treemem.patterns import lazy_regex
 from treemem.reports import count_of
 from treemem.store import json_text, settings
 from treemem.store.database import Database
-from treemem.store.file import modes
+from treemem.store.file import aside, modes
 
 _NAME = lazy_regex(r"([0-9a-f]{2})/(\1[0-9a-f]{62})(\.[A-Za-z0-9]{1,12})?")
 _READ_BYTES = 1024 * 1024
@@ -123,7 +122,7 @@ def copy(attachment: Attachment, path: Path, folder: Path) -> bool:
         return False
     target = folder / attachment.name
     modes.create_folder(target.parent)
-    parts.write(target, data)
+    aside.write(target, data)
     modes.sync_folder(target.parent)
     return True
 

@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treemem.backups import parts
 from treemem.backups.values import BackupProgress
 from treemem.diagnostics import doctor
 from treemem.errors import BackupError, DatabaseError, DatabaseReadOnlyError
 from treemem.store import json_text, migrations, settings
 from treemem.store.access import drivers
 from treemem.store.database import Database, Row
-from treemem.store.file import sqlite_errors
+from treemem.store.file import aside, sqlite_errors
 from treemem.store.proof.digests import Digests
 from treemem.store.schema import matching
 
@@ -168,7 +167,7 @@ def copy_memory(database: Database, target: Path, progress: BackupProgress | Non
         other.copy_to(target, progress)
     finally:
         other.close()
-    parts.sync(target)
+    aside.sync(target)
 
 
 def mark_as_backup(target: Path, made: dict[str, Any] | None) -> None:
@@ -191,4 +190,4 @@ def mark_as_backup(target: Path, made: dict[str, Any] | None) -> None:
             connection.close()
     except drivers.errors() as error:
         raise sqlite_errors.translate(error, target, "") from error
-    parts.sync(target)
+    aside.sync(target)

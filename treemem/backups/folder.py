@@ -23,7 +23,7 @@ from pathlib import Path
 from treemem.backups import parts, snapshots
 from treemem.backups.snapshots import SUFFIX, Snapshot
 from treemem.errors import BackupError
-from treemem.store.file import modes
+from treemem.store.file import aside, modes
 
 FORMAT = "treemem backup"
 VERSION = 1
@@ -60,7 +60,7 @@ class Folder:
         if is_new:
             content = {"format": FORMAT, "version": VERSION, "memory": memory_id,
                        "explanation": _EXPLAINED}  # fmt: skip
-            parts.write(self.path / _MARKER, json.dumps(content, indent=1).encode())
+            aside.write(self.path / _MARKER, json.dumps(content, indent=1).encode())
             modes.sync_folder(self.path)
         known = self.memory_id()
         if None not in (known, memory_id) and known != memory_id:
@@ -82,8 +82,10 @@ class Folder:
             self.path.rmdir()
 
     def _refuse_foreign(self) -> None:
-        ours = {_LOCK, _MARKER + parts.PART}
-        foreign = sorted(path.name for path in self.path.iterdir() if path.name not in ours)
+        foreign = sorted(
+            path.name for path in self.path.iterdir() if path.name != _LOCK
+            and not (path.name.startswith(_MARKER) and path.suffix == aside.PART)
+        )  # fmt: skip
         if foreign:
             raise BackupError(
                 f"{self.path} is no folder of backups, and has other things in it, such as "
@@ -180,7 +182,7 @@ class Folder:
         ] + [
             path for path in self.attachments.glob("*/*")
             if path.relative_to(self.attachments).as_posix() not in attached
-        ] + list(self._snapshots.glob(f"*{parts.PART}"))  # fmt: skip
+        ] + list(self._snapshots.glob(f"*{aside.PART}"))  # fmt: skip
         size = 0
         for path in unnamed:
             size += path.lstat().st_size
@@ -213,7 +215,7 @@ class Folder:
                 return 0
         modes.create_folder(path.parent)
         packed = zlib.compress(data, _ZLIB_LEVEL)
-        parts.write(path, packed)
+        aside.write(path, packed)
         return len(packed)
 
     def sync_chunks(self, digests: set[str]) -> None:
@@ -240,4 +242,4 @@ class Folder:
 
     def snapshot_part(self) -> Path:
         """Where the memory file is copied before it is cut into chunks."""
-        return self.path / f"snapshot{parts.PART}"
+        return self.path / f"snapshot{aside.PART}"

@@ -1,4 +1,4 @@
-"""Writes files so that their names never hold half of them: aside first, then renamed.
+"""Locks what is being written to a backup, names moments, and says that a disk is full.
 
 Tested in tests/backups/test_files.py and tests/faults/test_backup_kills.py.
 """
@@ -18,11 +18,8 @@ except ImportError:  # on Windows
     fcntl = None  # type: ignore[assignment]
 
 from treemem.errors import BackupError, DiskFullError
-from treemem.store.file import modes
-from treemem.store.file.sidecars import SUFFIXES
+from treemem.store.file import aside, modes
 
-# Ends the name of a file that is not complete.
-PART = ".part"
 # How often a file is opened again that another process has just renamed.
 _TRIES = 10
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -35,11 +32,11 @@ def new(part: Path, what: str) -> Iterator[None]:
 
     what: is said to be running if another process has one of this name. One that was left by a
     process that was killed is removed. Subtle: never emptied, since a process that was killed in
-    place() has left a second name of a file that is complete.
+    aside.place() has left a second name of a file that is complete.
     """
     if part.exists():
         with locked(part, what):
-            remove(part)
+            aside.remove(part)
     try:
         os.close(modes.create_file(part))
     except FileExistsError:
@@ -48,7 +45,7 @@ def new(part: Path, what: str) -> Iterator[None]:
         try:
             yield
         finally:
-            remove(part)
+            aside.remove(part)
 
 
 @contextlib.contextmanager
@@ -111,58 +108,6 @@ def name_of(ms: int) -> str:
         '20251124T160000Z'
     """
     return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y%m%dT%H%M%SZ}"
-
-
-def sync(path: Path) -> None:
-    """Makes the bytes of a file survive a power cut."""
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def write(path: Path, data: bytes) -> None:
-    """Writes a private file, durably, under its name only when it is whole. The caller syncs the
-    folder. Raises OSError."""
-    part = path.with_name(path.name + PART)
-    part.unlink(missing_ok=True)
-    descriptor = modes.create_file(part)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def place(part: Path, target: Path, *, replacing: bool) -> None:
-    """Gives a complete file its name, durably. replacing: False raises FileExistsError if there is
-    a file of this name, wherever the file system can tell."""
-    if replacing:
-        part.replace(target)
-    else:
-        try:
-            os.link(part, target)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without links, such as that of most memory sticks
-            if target.exists():
-                raise FileExistsError(errno.EEXIST, "File exists", str(target)) from None
-            part.replace(target)
-        else:
-            part.unlink()
-    modes.sync_folder(target.parent)
-
-
-def remove(part: Path) -> None:
-    """Removes the name of a file that is not complete, and what SQLite may have put beside it."""
-    for suffix in SUFFIXES:
-        with contextlib.suppress(OSError):
-            part.with_name(part.name + suffix).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

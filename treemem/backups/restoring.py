@@ -21,10 +21,9 @@ from treemem.backups.folder import Folder
 from treemem.backups.snapshots import Snapshot
 from treemem.backups.values import BackupProgress, RestoreReport
 from treemem.errors import BackupError, DatabaseError, Hint, NotFoundError, UsageError
-from treemem.store.file import modes, sidecars
+from treemem.store.file import aside, modes, sidecars
 from treemem.store.file.open_marker import OpenMarker
 
-_FORMER = ".before-restore-"
 _FORMER_MAX = 1_000
 _OVERWRITE = Hint(
     "Give another path, or overwrite=True, which keeps that file beside it.",
@@ -55,7 +54,7 @@ def restored(wanted: Wanted, progress: BackupProgress | None = None) -> RestoreR
     if real == sidecars.real_path(backup):
         raise UsageError(f"{new} is the backup itself. Give another path.")
     _refuse(new, real, overwrite=wanted.overwrite)
-    part = real.with_name(real.name + parts.PART)
+    part = real.with_name(real.name + aside.PART)
     with parts.room_for(real.parent, "the restored memory"):
         modes.create_folder(real.parent)
         with parts.new(part, f"Another restore to {new}"):
@@ -90,7 +89,6 @@ def _from_file(wanted: Wanted, part: Path, progress: BackupProgress | None) -> R
         content = copying.checked(part, progress)
     except (BackupError, DatabaseError) as error:
         raise _unusable(wanted.backup, error) from error
-    parts.sync(part)
     made_at = found.backup_of.get("made_at")
     return _placed(wanted, part, None, content, 0, None if made_at is None else str(made_at))
 
@@ -149,8 +147,6 @@ def _assemble(
             stream.write(piece)
             if progress is not None:
                 progress("Reading chunks", number, len(snapshot.chunks))
-        stream.flush()
-        os.fsync(stream.fileno())
     if digest.hexdigest() != snapshot.digest or part.stat().st_size != snapshot.size_bytes:
         raise BackupError(
             f"Snapshot {snapshot.id} of {folder.path} does not have the file it says."
@@ -181,7 +177,7 @@ def _placed(
     size = part.stat().st_size
     former = _kept_aside(real)
     try:
-        parts.place(part, real, replacing=former is not None)
+        aside.place(part, real, replacing=former is not None)
     except FileExistsError:
         raise BackupError(
             f"{wanted.new} was created by another program meanwhile. It was not changed."
@@ -210,13 +206,13 @@ def _kept_aside(real: Path) -> Path | None:
     for suffix in ("", sidecars.WAL, sidecars.JOURNAL):
         file = real.with_name(real.name + suffix)
         if file.exists():
-            aside = former.with_name(former.name + suffix)
+            kept = former.with_name(former.name + suffix)
             try:
-                os.link(file, aside)
+                os.link(file, kept)
             except OSError:  # a file system without links
-                shutil.copyfile(file, aside)
-                aside.chmod(modes.PRIVATE_FILE)
-                parts.sync(aside)
+                shutil.copyfile(file, kept)
+                kept.chmod(modes.PRIVATE_FILE)
+                aside.sync(kept)
     modes.sync_folder(real.parent)
     for suffix in sidecars.SUFFIXES[1:]:
         with contextlib.suppress(OSError):
@@ -228,7 +224,7 @@ def _free_name(real: Path) -> Path:
     moment = parts.name_of(times.now_ms())
     for number in range(1, _FORMER_MAX):
         again = "" if number == 1 else f"-{number}"
-        former = real.with_name(f"{real.name}{_FORMER}{moment}{again}")
+        former = real.with_name(f"{real.name}{sidecars.FORMER}{moment}{again}")
         if not former.exists():
             return former
     raise BackupError(f"{real.parent} has too many files of earlier restores. Move them away.")

@@ -16,7 +16,7 @@ from treemem.backups.values import BackupProgress, BackupReport
 from treemem.errors import BackupError, DatabaseError, UsageError
 from treemem.reports import count_of
 from treemem.store.database import IN_MEMORY, Database
-from treemem.store.file import modes, sidecars
+from treemem.store.file import aside, modes, sidecars
 from treemem.store.file.open_marker import OpenMarker
 
 
@@ -26,7 +26,7 @@ def to_file(
     """Copies the memory into a file, in place of an earlier backup of it. See Memory.backup."""
     refuse_own(database, target)
     real = sidecars.real_path(target)
-    part = real.with_name(real.name + parts.PART)
+    part = real.with_name(real.name + aside.PART)
     own_id = copying.memory_id(database)
     with parts.room_for(real.parent, "the backup"):
         modes.create_folder(real.parent)
@@ -37,7 +37,7 @@ def to_file(
             copying.mark_as_backup(part, {"memory": own_id, "made_at": made_at})
             content = copying.checked(part, progress)
             try:
-                parts.place(part, real, replacing=exists)
+                aside.place(part, real, replacing=exists)
             except FileExistsError:
                 raise _other(target, "was created by another program meanwhile") from None
     size = real.stat().st_size

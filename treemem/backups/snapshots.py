@@ -15,11 +15,11 @@ from typing import Any
 import orjson
 
 from treemem import times
-from treemem.backups import parts
 from treemem.backups.attachments import Attachment, is_name
 from treemem.backups.values import SnapshotView
 from treemem.errors import BackupError
 from treemem.patterns import lazy_regex
+from treemem.store.file import aside
 
 SUFFIX = ".json"
 FORMAT = "treemem snapshot"
@@ -85,7 +85,7 @@ def write(snapshot: Snapshot, folder: Path) -> int:
     }  # fmt: skip
     content["seal"] = digest_of(orjson.dumps(content))
     data = orjson.dumps(content)
-    parts.write(folder / f"{snapshot.id}{SUFFIX}", data)
+    aside.write(folder / f"{snapshot.id}{SUFFIX}", data)
     return len(data)
 
 

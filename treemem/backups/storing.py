@@ -22,7 +22,7 @@ from treemem.backups.snapshots import Snapshot
 from treemem.backups.values import BackupProgress, BackupReport
 from treemem.errors import BackupError
 from treemem.store.database import Database
-from treemem.store.file import modes
+from treemem.store.file import aside, modes
 
 # Bytes of a chunk. One session more in a memory of 135 MB changed 946 pages of 4 KiB: 2 MB in
 # chunks of one page, 6 MB in those of four and 17 MB in those of 16; but small ones are many files.
@@ -91,7 +91,7 @@ def _report(folder: Folder, snapshot: Snapshot, written: int, *, is_new: bool) -
 
 def _give_up(folder: Folder, *, is_new: bool) -> None:
     """Removes what was written for a snapshot that does not come about."""
-    parts.remove(folder.snapshot_part())
+    aside.remove(folder.snapshot_part())
     folder.sweep()
     if is_new:
         folder.discard()
@@ -109,7 +109,7 @@ def _stored(
     """Copies the memory, checks the copy and stores its chunks, and the attachments. The snapshot
     is not there before it is added."""
     part = folder.snapshot_part()
-    parts.remove(part)  # of a process that was killed
+    aside.remove(part)  # of a process that was killed
     os.close(modes.create_file(part))
     copying.copy_memory(database, part, progress)
     content = copying.checked(part, progress)
@@ -118,7 +118,7 @@ def _stored(
         folder.new_id(now_ms), memory_id, now_ms, part.stat().st_size, CHUNK_BYTES, content.schema,
         content.messages, content.sources, stored.digest, stored.chunks, stored.attachments,
     )  # fmt: skip
-    parts.remove(part)
+    aside.remove(part)
     return snapshot, stored
 
 

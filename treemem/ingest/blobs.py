@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import json
 import mimetypes
-import os
 import stat
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 from treemem.store import json_text, settings
 from treemem.store.database import Database
-from treemem.store.file import modes
+from treemem.store.file import aside, modes
 from treemem.types import Blob, Message
 
 
@@ -61,16 +59,7 @@ def _keep(blob: Blob, folder: Path) -> None:
         return
     is_new = not path.parent.exists()
     modes.create_folder(path.parent)
-    handle, name = tempfile.mkstemp(prefix=".part-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(blob.content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    aside.write(path, blob.content)
     modes.sync_folder(path.parent)
     if is_new:
         modes.sync_folder(path.parent.parent)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import NamedTuple
 
 from treemem.errors import Hint, NotFoundError
 from treemem.reports import count_of
+from treemem.store.file import aside
 from treemem.store.file.sidecars import LAST_SEARCH, real_path
 
 _SEARCH = Hint('See: memory.search("words")', 'See: treemem search "WORDS"')
@@ -41,16 +41,9 @@ def remember(memory: Path, hits: Iterable[Hit]) -> None:
     path = _path(memory)
     if not memory.exists():  # a memory without a file
         return
-    new = path.with_name(f"{path.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
-        try:
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w") as file:
-                json.dump([hit if hit.file else hit[:-1] for hit in hits], file)
-            new.replace(path)
-        except OSError:
-            new.unlink(missing_ok=True)
-            raise
+        shown = [hit if hit.file else hit[:-1] for hit in hits]
+        aside.write(path, json.dumps(shown).encode(), durable=False)
 
 
 def hit(memory: Path, number: int) -> Hit:

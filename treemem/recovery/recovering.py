@@ -32,14 +32,11 @@ from treemem.recovery.verifying import Verified, Verifier
 from treemem.store import settings
 from treemem.store.access import keys
 from treemem.store.database import Database
-from treemem.store.file import modes
-from treemem.store.file.sidecars import SUFFIXES
+from treemem.store.file import aside, modes
 from treemem.times import Clock, now_ms
 from treemem.types import TreeShape
 from treemem.worker import run
 
-# Follows the name of the new file while it is being written.
-PART = ".recovering"
 # Follows the name of the new file in that of what could not be proven.
 APART = ".unproven.jsonl"
 _BATCH = 500
@@ -91,33 +88,14 @@ def recover(
 @contextlib.contextmanager
 def _written_aside(target: Path) -> Iterator[Path]:
     """Gives a path to write to, which becomes the target once it is complete."""
-    part = target.with_name(target.name + PART)
     try:
         modes.create_folder(target.parent)
-        _remove(part)  # of a recovery that was killed
-        yield part
-        _sync(part)
-        try:
-            os.link(part, target)  # unlike rename, never replaces a file
-        except FileExistsError:
-            raise UsageError(f"{target} exists by now. Choose another name.") from None
-        except OSError:  # a file system without links
-            part.rename(target)
-        modes.sync_folder(target.parent)
+        with aside.written(target, replacing=False) as part:
+            yield part
+    except FileExistsError:
+        raise UsageError(f"{target} exists by now. Choose another name.") from None
     except OSError as error:
         raise DatabaseError(f"{target} cannot be written ({error.strerror or error}).") from error
-    finally:
-        _remove(part)
-
-
-def _remove(part: Path) -> None:
-    for suffix in SUFFIXES:
-        part.with_name(part.name + suffix).unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb+") as stream:
-        os.fsync(stream.fileno())
 
 
 def _write_apart(path: Path, rows: list[dict[str, object]]) -> None:

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from treemem.store.file import aside
+
 # Seconds that a server of this machine gets to answer.
 ANSWER_SECONDS = 1.0
 
@@ -28,12 +30,9 @@ def announced(memory: Path, address: str) -> Iterator[None]:
     path: Path | None = None
     with contextlib.suppress(OSError):  # the page works without
         path = _path(memory)
-        new = path.with_name(f"{path.name}.{os.getpid()}")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            json.dump({"address": address, "pid": os.getpid()}, file)
-        new.replace(path)
+        content = {"address": address, "pid": os.getpid()}
+        aside.write(path, json.dumps(content).encode(), durable=False)
     try:
         yield
     finally:

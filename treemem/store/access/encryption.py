@@ -16,7 +16,7 @@ from treemem.errors import DatabaseCorruptError, DatabaseError, DatabaseLockedEr
 from treemem.store.access import drivers, keys
 from treemem.store.access.keys import Key
 from treemem.store.database import Database
-from treemem.store.file import modes, sidecars, upgrading
+from treemem.store.file import aside, modes, sidecars, upgrading
 from treemem.store.file.held import is_held
 from treemem.store.file.open_marker import OpenMarker
 
@@ -75,7 +75,7 @@ def _convert(real: Path, old: Key | None, new: Key | None) -> bool:
     if holder is not None:
         raise DatabaseLockedError(f"Process {holder} has {real} open. Stop it, and try again.")
     driver, target = drivers.encrypted(), real.with_name(real.name + _NEW)
-    target.unlink(missing_ok=True)
+    aside.remove(target)
     os.close(modes.create_file(target))
     source = _connect(driver, real, old)
     try:
@@ -90,8 +90,7 @@ def _convert(real: Path, old: Key | None, new: Key | None) -> bool:
         return is_overwritten
     finally:
         source.close()
-        for suffix in sidecars.SUFFIXES:
-            target.with_name(target.name + suffix).unlink(missing_ok=True)
+        aside.remove(target)
 
 
 def _connect(driver: Any, path: Path, key: Key | None) -> Any:
@@ -162,13 +161,10 @@ def _selects(source: Any) -> list[str]:
 
 def _swap(real: Path, target: Path) -> bool:
     """Puts the new file in the place of the old one, and overwrites what that had."""
-    with target.open("rb") as written:
-        os.fsync(written.fileno())
     with real.open("r+b", buffering=0) as old:
         is_only_name = os.fstat(old.fileno()).st_nlink == 1
         target.chmod(real.stat().st_mode & 0o777)
-        target.replace(real)
-        modes.sync_folder(real.parent)
+        aside.place(target, real, replacing=True)
         if is_only_name:
             left = os.fstat(old.fileno()).st_size
             while left > 0:

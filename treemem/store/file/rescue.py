@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from treemem.store.file import modes
-from treemem.store.file.sidecars import RESCUED, SHM, SUFFIXES, WAL
+from treemem.store.file import aside, modes
+from treemem.store.file.sidecars import RESCUED, SHM, WAL
 
 # The longest file name of common file systems.
 _NAME_BYTES_MAX = 255
@@ -94,8 +94,7 @@ def _copy(memory: Path, connect: Callable[[str], Any], fill: Callable[[Any], Non
             raise ValueError(f"the copy is damaged: {answer}")
         _sync(target)
     except BaseException:
-        for suffix in SUFFIXES:
-            target.with_name(target.name + suffix).unlink(missing_ok=True)
+        aside.remove(target)
         raise
     return target
 
@@ -159,9 +158,5 @@ def _new_file(memory: Path, suffix: str) -> Path:
 
 def _sync(path: Path) -> None:
     """Makes a file and its name survive a power cut."""
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    aside.sync(path)
     modes.sync_folder(path.parent)

@@ -17,8 +17,11 @@ LAST_SEARCH = "-last-search"
 SUFFIXES = ("", WAL, SHM, JOURNAL, "-open", "-open.new", LAST_SEARCH)
 # Follows the name of a memory file in the names of files that save its content.
 RESCUED = ".rescued-"
+# The same, of what restore has replaced.
+FORMER = ".before-restore-"
 # The same, of copies of an earlier version; the number of its schema follows.
 BEFORE = ".schema-"
+COPIES = (RESCUED, FORMER, BEFORE)
 
 
 def real_path(memory: Path) -> Path:

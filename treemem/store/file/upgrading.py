@@ -22,7 +22,7 @@ from typing import Any
 
 from treemem.errors import DatabaseError, DiskFullError
 from treemem.store import migrations
-from treemem.store.file import modes, online_copy
+from treemem.store.file import aside, online_copy
 from treemem.store.file.sidecars import BEFORE, WAL
 from treemem.store.migrations import SCHEMA_VERSION
 from treemem.store.proof import digests
@@ -32,7 +32,6 @@ VARIABLE = "TREEMEM_UPGRADE_COPY"
 _BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 KEPT_DAYS = 30
 _DAY_SECONDS = 86_400
-_PART = ".part"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # What no step may change. All versions have these columns.
 _FACTS = (
@@ -110,7 +109,6 @@ def _name(memory: Path, version: int) -> Path:
 def _copied(memory: Path, version: int, connect: Callable[[str], Any]) -> Path:
     """Copies a memory file, whose schema has this version, and returns the path."""
     target = _name(memory, version)
-    part = target.with_name(target.name + _PART)
     needed = memory.stat().st_size
     with contextlib.suppress(OSError):
         needed += memory.with_name(memory.name + WAL).stat().st_size
@@ -127,13 +125,9 @@ def _copied(memory: Path, version: int, connect: Callable[[str], Any]) -> Path:
             f"{way_out}"
         )
     try:
-        part.unlink(missing_ok=True)  # of a process that was killed
-        os.close(modes.create_file(part))
-        _fill(memory, part, connect)
-        part.replace(target)
-        modes.sync_folder(target.parent)
+        with aside.written(target) as part:
+            _fill(memory, part, connect)
     except Exception as error:
-        part.unlink(missing_ok=True)
         is_full = getattr(error, "errno", None) in _FULL or "full" in str(error)
         raise (DiskFullError if is_full else DatabaseError)(
             f"No copy of {memory} could be made in {target.parent} before it is changed for this "
@@ -150,8 +144,6 @@ def _fill(memory: Path, part: Path, connect: Callable[[str], Any]) -> None:
         online_copy.copy(source, connect, part, None)
         if part.stat().st_size < source.execute(_BYTES).fetchone()[0]:
             raise ValueError("it is not whole")
-    with part.open("rb+") as stream:
-        os.fsync(stream.fileno())
 
 
 def _digests(connection: Any) -> list[str]:
