@@ -33,7 +33,7 @@ CUT_AT_END = "record cut off at the end of the file"
 # How many problems of a file a report quotes; the others are only counted.
 PROBLEMS_KEPT = 20
 _PLURALS = {
-    "child": "children", "entry": "entries", "leaf": "leaves", "open": "open",
+    "child": "children", "entry": "entries", "copy": "copies", "leaf": "leaves", "open": "open",
     "summary": "summaries",
 }  # fmt: skip
 
@@ -200,6 +200,7 @@ class ForgetReport:
     model_calls: that it takes to summarize as many nodes again. statements, entries: that cite the
     messages. vectors: of these nodes and their windows. attachments: that the messages name; their
     content is never in the file. texts: titles, topic names, turns and choices with their words.
+    copies: of the memory, made before; nothing is removed from them.
     """
 
     messages: int = 0
@@ -214,6 +215,27 @@ class ForgetReport:
     texts: int = 0
     model_calls: int = 0
     id: int | None = None
+    copies: list[MemoryCopy] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCopy:
+    """Where copies of a memory are.
+
+    kind: "folder" or "file" of a backup, "export", or "kept" for a file beside the memory that
+    restore, an upgrade or a rescue has left. oldest, newest: when they were made, in ISO 8601 in
+    UTC; None if that cannot be read. number: of snapshots in a folder, else 1. before_forgetting:
+    how many of them were made before something was forgotten, and so may have it; 1 of what is not
+    there, as on a disk that is not connected.
+    """
+
+    path: str
+    kind: str
+    oldest: str | None
+    newest: str | None
+    number: int
+    before_forgetting: int
+    is_there: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,6 +192,7 @@ def _of_backups() -> dict[str, Any]:
         "backup make": treemem.BackupReport,
         "backup list": list[treemem.SnapshotView],
         "backup check": list[treemem.SnapshotView],
+        "backup places": list[treemem.MemoryCopy],
         "restore": treemem.RestoreReport,
         "import": treemem.ImportReport,
         "merge": treemem.MergeReport,

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.backups.conftest import debris, message_ids, say
+from tests.conftest import START_MS
 from treemem import BackupError, DiskFullError, Memory, UsageError, restore
 from treemem.backups import copying, parts
 from treemem.store.database import Database, driver
@@ -44,6 +45,7 @@ def test_a_copy_names_its_memory_and_its_time(filled: Memory, tmp_path: Path) ->
     assert found.memory_id == report.memory_id != ""
     assert found.backup_of == {
         "memory": report.memory_id, "made_at": report.made_at, "messages": 60,
+        "made_at_ms": START_MS,
     }  # fmt: skip
 
 

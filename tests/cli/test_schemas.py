@@ -133,7 +133,7 @@ def arguments(path: Path, name: str) -> list[list[str]]:
 def backup_arguments(path: Path, name: str) -> list[list[str]]:
     """The same for the commands of backups, which read what another one has written."""
     folder, lines = f"{path}.backups/", f"{path}.jsonl"
-    if name in ("backup list", "backup check", "restore"):
+    if name in ("backup list", "backup check", "backup places", "restore"):
         assert run("--db", str(path), "backup", folder).exit_code == 0
     if name == "merge":
         with Memory.open(lines) as other:

@@ -24,6 +24,7 @@ from treemem.backups.values import (
     SnapshotView,
 )
 from treemem.errors import BackupError
+from treemem.forgetting import copies
 from treemem.sessions.boundary import Bounded
 from treemem.store.database import Database
 from treemem.store.file import aside, modes
@@ -62,14 +63,18 @@ class BackupMethods(Bounded):
         folders = [Path(folder) for folder in given]
         place = Path(target)
         if place.is_dir() or str(target).endswith(("/", os.sep)):
-            return storing.to_folder(self._database, place, self._clock(), keep, folders, progress)
+            with copies.remembering(self._database, place, copies.FOLDER):
+                return storing.to_folder(
+                    self._database, place, self._clock(), keep, folders, progress
+                )
         keeping.parsed(keep)
         if folders:
             raise BackupError(
                 f"{place} would be one file, which takes no attachments. Back up into a folder: "
                 f"{place}{os.sep}"
             )
-        return single.to_file(self._database, place, self._clock(), progress)
+        with copies.remembering(self._database, place, copies.FILE):
+            return single.to_file(self._database, place, self._clock(), progress)
 
     def export_lines(self, *, with_key: bool = False) -> Iterator[bytes]:
         """Yields the lines of an export of what is stored now: JSON, readable without treemem.
@@ -97,7 +102,8 @@ class BackupMethods(Bounded):
             raise BackupError(f"{target} exists already. It was not changed. Name another file.")
         part = target.with_name(target.name + aside.PART)
         number = 0
-        with parts.room_for(target.parent, "the export"):
+        remembering = copies.remembering(self._database, target, copies.EXPORT)
+        with parts.room_for(target.parent, "the export"), remembering:
             modes.create_folder(target.parent)
             with parts.new(part, f"Another export to {target}"):
                 with part.open("r+b") as stream:

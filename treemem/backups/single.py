@@ -34,7 +34,9 @@ def to_file(
         with parts.new(part, f"Another backup to {target}"):
             copying.copy_memory(database, part, progress)
             made_at = times.from_ms(now_ms) or ""
-            copying.mark_as_backup(part, {"memory": own_id, "made_at": made_at})
+            copying.mark_as_backup(
+                part, {"memory": own_id, "made_at": made_at, "made_at_ms": now_ms}
+            )
             content = copying.checked(part, progress)
             try:
                 aside.place(part, real, replacing=exists)

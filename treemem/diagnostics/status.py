@@ -10,6 +10,7 @@ from treemem.checkers import opening
 from treemem.checkers.calibration import Calibration
 from treemem.diagnostics.space import Space
 from treemem.errors import Hint, Notice
+from treemem.forgetting import copies
 from treemem.ledger import reading
 from treemem.models import embedders
 from treemem.models.own import registry
@@ -306,9 +307,14 @@ def _missing(
         )
     if (lacking := vectors.missing(database, embedder)) is not None:
         sentences.append(lacking)
+    return (*sentences, *_of_file(database))
+
+
+def _of_file(database: Database) -> Iterator[str]:
+    if (said := copies.notice(database)) is not None:
+        yield said
     if not database.can_load_extensions():
-        sentences.append(
+        yield (
             "This Python's SQLite cannot load extensions, so vectors are searched with numpy, "
             f"which is slower. For sqlite-vec: {install_command('pysqlite3')}"
         )
-    return tuple(sentences)

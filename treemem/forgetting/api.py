@@ -14,6 +14,7 @@ from treemem.types import TreeShape
 if TYPE_CHECKING:
     from treemem.forgetting.forget import Forget
     from treemem.forgetting.retention import Retention
+    from treemem.reports import MemoryCopy
 
 
 class ForgetMethods:
@@ -29,6 +30,13 @@ class ForgetMethods:
         from treemem.forgetting.forget import Forget
 
         return Forget(self._database, self._clock, self._shape)
+
+    def copies(self) -> list[MemoryCopy]:
+        """Returns where copies of the memory were written by backup and export_to, and which files
+        beside it are copies, with how many of each were made before something was forgotten."""
+        from treemem.forgetting import copies
+
+        return copies.copies_of(self._database)
 
     @property
     def retention(self) -> Retention:

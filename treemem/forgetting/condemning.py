@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from treemem.errors import DatabaseLockedError
-from treemem.forgetting import preview, removal, selection, tombstones, words
+from treemem.forgetting import copies, preview, removal, selection, tombstones, words
 from treemem.forgetting.selection import Selection
 from treemem.privacy import scrub
 from treemem.privacy.policy import Redaction
@@ -49,10 +49,16 @@ def forget(
             seqs = selection.chosen(database, wanted)
             report = preview.report_of(database, seqs)
             report.texts = words.clean(database, seqs, write=False)
-            return report
+        if report.messages:
+            report.copies = copies.made_before(database, clock())
+        return report
+    now_ms = clock()
     with database.transaction():
-        report = _condemn(database, clock(), wanted, [*wanted.chosen_by, *filter(None, [by])])
+        report = _condemn(database, now_ms, wanted, [*wanted.chosen_by, *filter(None, [by])])
     finish(database, clock, shape, progress)
+    if report.messages:
+        report.copies = copies.made_before(database, now_ms)
+        copies.let_go(database)
     return report
 
 

@@ -16,7 +16,7 @@ import orjson
 
 from treemem.arguments import checked
 from treemem.errors import AmbiguousIdError, DatabaseLockedError, NotFoundError, UsageError
-from treemem.forgetting import condemning
+from treemem.forgetting import condemning, copies
 from treemem.forgetting.selection import Selection
 from treemem.reports import ForgetReport
 from treemem.store import json_text, settings
@@ -109,7 +109,12 @@ class Retention:
         try:
             wanted = Selection(rule.scope, until_ms=until_ms)
             return condemning.forget(
-                self._database, self._clock, self._shape, wanted, by="retention", dry_run=dry_run
+                self._database,
+                self._clock,
+                self._shape,
+                wanted,
+                by=copies.RETENTION,
+                dry_run=dry_run,
             )
         except (NotFoundError, AmbiguousIdError):  # nothing of it is stored, or it is not sure what
             return ForgetReport()

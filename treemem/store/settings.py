@@ -30,6 +30,8 @@ MEMORY_ID: Final = "memory id"
 BLOB_FOLDERS: Final = "attachment folders"
 # The digest of an export, while what it says of topics and summaries is not taken in yet.
 IMPORTING: Final = "importing"
+# Where copies of this memory were written, as JSON; see forgetting/copies.py.
+COPIES: Final = "copies"
 # In a file that is a backup: of which memory, when it was made, and how many messages it has.
 BACKUP_OF: Final = "backup of"
 

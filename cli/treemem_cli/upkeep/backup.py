@@ -5,7 +5,8 @@ Tested in tests/cli/upkeep/test_backup.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,10 @@ from treemem_cli.context import (
 from treemem_cli.parameters import Duration, json_option, plain_option
 
 if TYPE_CHECKING:
-    from treemem import BackupReport, SnapshotView
+    from treemem import BackupReport, MemoryCopy, SnapshotView
+
+# Of the places with copies, so many are named.
+PLACES_SHOWN = 10
 
 _folder = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -176,6 +180,68 @@ def check_snapshots(context: click.Context, folder: Path, plain: bool, as_json: 
     _print_snapshots(snapshots, plain=plain, as_json=as_json)
     if any(snapshot.damage for snapshot in snapshots):
         context.exit(1)
+
+
+@backup_command.command("places")
+@plain_option
+@json_option
+@click.pass_context
+def list_places(context: click.Context, plain: bool, as_json: bool) -> None:
+    """List where backups and exports were written, and what may be in them.
+
+    Also the files beside the memory that restore, an upgrade or a rescue has left. Each is named
+    with the number of copies in it that were made before something was forgotten.
+
+    \b
+    Example:
+      treemem backup places
+    """
+    with open_memory(context) as memory:
+        copies = memory.copies()
+    if as_json:
+        print_json(copies)
+        return
+    if not copies and not plain:
+        click.echo("This memory was written to no backup or export.")
+        return
+    from treemem_cli.render import moment
+    from treemem_cli.tables import Column, Table, number
+
+    table = Table(
+        Column("place"), Column("kind"), number("copies"), Column("newest", moment),
+        number("older than forgetting"),
+    )  # fmt: skip
+    for one in copies:
+        newest = one.newest or ("" if one.is_there else "not there")
+        table.add(one.path, one.kind, one.number, newest, one.before_forgetting)
+    table.print(plain=plain)
+    print_older([one for one in copies if one.before_forgetting], to_note=True)
+
+
+def print_older(copies: Sequence[MemoryCopy], *, to_note: bool = False) -> None:
+    """Prints of each copy that was made before something was forgotten how it is renewed or
+    removed. to_note: on stderr."""
+    from treemem.reports import count_of
+    from treemem_cli.render import safe
+
+    say = note if to_note else click.echo
+    there = [one for one in copies if one.is_there]
+    for one in there[:PLACES_SHOWN]:
+        path = safe(shlex.quote(one.path))
+        if one.kind == "folder":
+            of = f"{one.before_forgetting:,} of {count_of(one.number, 'snapshot')}"
+            way = f"; keep only a new one: treemem backup {path}/ --keep last=1"
+        elif one.kind == "file":
+            of, way = "a backup", f"; renew it: treemem backup {path}"
+        else:
+            of = "an export" if one.kind == "export" else "kept beside the memory"
+            way = f"; delete it: rm {path}"
+        say(f"  {safe(one.path)}: {of}{way}")
+    if len(there) > PLACES_SHOWN:
+        say(f"  … and {len(there) - PLACES_SHOWN:,} more: treemem backup places")
+    if gone := [safe(one.path) for one in copies if not one.is_there]:
+        more = f" and {len(gone) - PLACES_SHOWN:,} more" if len(gone) > PLACES_SHOWN else ""
+        say(f"  not there now, so look at them yourself: {', '.join(gone[:PLACES_SHOWN])}{more}")
 
 
 def _print_snapshots(snapshots: list[SnapshotView], *, plain: bool, as_json: bool) -> None:

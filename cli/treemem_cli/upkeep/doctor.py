@@ -28,10 +28,13 @@ def doctor_command(context: click.Context, repair: bool, as_json: bool) -> None:
     Example:
       treemem doctor
     """
+    from treemem.reports import count_of
+
     with open_memory(context, with_lasting=True) as memory:
         if repair:
             memory.repair()
         diagnosis = memory.diagnose()
+        older = sum(one.before_forgetting for one in memory.copies() if one.is_there)
     if as_json:
         fields = {"healthy": diagnosis.healthy, "complete": diagnosis.complete}
         print_json({**fields, "checks": diagnosis.checks})
@@ -43,6 +46,9 @@ def doctor_command(context: click.Context, repair: bool, as_json: bool) -> None:
                 note(f"      not checked: {check.not_checked}")
             for finding in check.findings:
                 note(f"      {for_shell(finding)}")
+    if older and not as_json:
+        said = count_of(older, "copy")
+        note(f"{said} of the memory may have what was forgotten since: treemem backup places")
     if not diagnosis.healthy:
         note("The file is damaged. Make a copy of it, then try: treemem doctor --repair")
         path = shlex.quote(str(memory.path))

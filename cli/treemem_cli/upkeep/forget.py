@@ -11,6 +11,7 @@ import click
 from treemem_cli.completion import ids
 from treemem_cli.context import confirm, note, open_memory, print_json, stderr_is_terminal
 from treemem_cli.parameters import json_option, plain_option, scope_options, yes_option
+from treemem_cli.upkeep.backup import print_older
 
 if TYPE_CHECKING:
     from treemem import ForgetReport, Forgotten, Scope
@@ -107,6 +108,10 @@ def _print_report(report: ForgetReport, *, would: bool) -> None:
         more = count_of(len(report.sources) - SOURCES_SHOWN, "more source")
         note(f"… and {more}. All: --json")
     _print_derived(report)
+    if report.copies:
+        still = "would still have" if would else "may still have"
+        note(f"Copies that were made before {still} it:")
+        print_older(report.copies, to_note=True)
     if not would and report.id is not None:
         note(f"Logs do not bring it back. To let them: treemem forget --undo {report.id}")
 

@@ -39,7 +39,7 @@ FORMAT = "treemem export"
 VERSION = 1
 # Settings that are secrets, or are about this file alone.
 _OWN = (settings.REDACTION, settings.REDACTION_KEY, settings.MEMORY_ID, settings.BLOB_FOLDERS,
-        settings.BACKUP_OF, settings.SCRUB_PENDING, settings.SCRUBS,
+        settings.COPIES, settings.BACKUP_OF, settings.SCRUB_PENDING, settings.SCRUBS,
         settings.IMPORTING)  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def lines(database: Database, now_ms: int, *, with_key: bool) -> Iterator[bytes]
         header = {
             "type": "header", "format": FORMAT, "version": VERSION,
             "schema": migrations.SCHEMA_VERSION, "memory": memory_id,
-            "made_at": times.from_ms(now_ms),
+            "made_at": times.from_ms(now_ms), "made_at_ms": now_ms,
         }  # fmt: skip
         for line in (header, *_content(database, with_key=with_key)):
             data = encoded(line)
