@@ -106,6 +106,8 @@ LOG_PLACES: dict[str, tuple[str, ...]] = {
         "Library/Application Support/Zed/threads/threads.db",
         "AppData/Local/Zed/threads/threads.db",
     ),
+    # Crush lists its other projects itself, see its importer.
+    "crush": (".crush/crush.db", "*/.crush/crush.db", "*/*/.crush/crush.db"),
     "llm": (
         ".config/io.datasette.llm/logs.db",
         "Library/Application Support/io.datasette.llm/logs.db",
@@ -129,6 +131,8 @@ _OVERRIDES = (
     (".copilot/", "COPILOT_HOME", ""),
     (".gemini/", "GEMINI_CLI_HOME", ".gemini/"),
     (".pi/agent/", "PI_CODING_AGENT_DIR", ""),
+    (".local/share/crush/", "CRUSH_GLOBAL_DATA", ""),
+    ("AppData/Local/crush/", "CRUSH_GLOBAL_DATA", ""),
     (".local/share/goose/", "GOOSE_PATH_ROOT", "data/"),
     ("AppData/Roaming/Block/goose/data/", "GOOSE_PATH_ROOT", "data/"),
     (".config/io.datasette.llm/", "LLM_USER_PATH", ""),

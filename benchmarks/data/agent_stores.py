@@ -96,3 +96,38 @@ def _zed_message(turn: Turn) -> dict[str, Any]:
               "content": [{"Text": _found(turn)}], "output": None}  # fmt: skip
     return {"Agent": {"content": [*content, {"ToolUse": use}],
                       "tool_results": {use["id"]: result}}}  # fmt: skip
+
+
+CRUSH_SCHEMA = """
+CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT NOT NULL,
+  message_count INTEGER, updated_at INTEGER, created_at INTEGER, summary_message_id TEXT);
+CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, role TEXT NOT NULL,
+  parts BLOB NOT NULL, model TEXT, created_at INTEGER, updated_at INTEGER, finished_at INTEGER,
+  provider TEXT, is_summary_message INTEGER);
+"""
+
+
+def crush(talk: Talk) -> bytes:
+    """Crush's crush.db; the parts are not compressed, as in rows of its first versions."""
+    session = ("5c0375b4-57a5-4f26-b12d-d022ee4e51b7", None, "A generated talk", 0, 0, 0, None)
+    rows = [
+        (message_id, session[0], role, json.dumps(parts, ensure_ascii=False), None, at, at, at,
+         None, 0)
+        for turn in talk
+        for message_id, role, parts, at in _crush_messages(turn)
+    ]  # fmt: skip
+    return database(CRUSH_SCHEMA, {"sessions": [session], "messages": rows})
+
+
+def _crush_messages(turn: Turn) -> Iterator[tuple[str, str, list[dict[str, Any]], int]]:
+    at, use_id = int(turn.at.timestamp()), f"call_{turn.number}"
+    text = {"type": "text", "data": {"text": turn.text}}
+    end = {"type": "finish", "data": {"reason": "stop", "time": at}}
+    if turn.is_users:
+        yield turn.uuid, "user", [text, end], at
+        return
+    use = {"id": use_id, "name": "bash", "input": json.dumps({"command": turn.command}),
+           "finished": True}  # fmt: skip
+    yield turn.uuid, "assistant", [text, {"type": "tool_call", "data": use}, end], at
+    result = {"tool_call_id": use_id, "name": "bash", "content": _found(turn), "is_error": False}
+    yield f"{turn.uuid}-result", "tool", [{"type": "tool_result", "data": result}, end], at + 1

@@ -440,7 +440,7 @@ BUILDERS: dict[str, Callable[[Talk], bytes]] = {
     "claude-ai": _claude_ai, "telegram": _telegram, "discord": _discord, "slack": _slack,
     "messenger": _messenger, "whatsapp": _whatsapp, "mail": _mbox, "transcript": _vtt,
     "irc": _irc, "markdown": _markdown, "plain-text": _plain_text,
-    "goose": agent_stores.goose, "zed": agent_stores.zed,
+    "goose": agent_stores.goose, "zed": agent_stores.zed, "crush": agent_stores.crush,
 }  # fmt: skip
 # The suffixes of files; .jsonl for all others.
 SUFFIXES = {
@@ -448,5 +448,5 @@ SUFFIXES = {
     "claude-ai": ".json", "telegram": ".json",
     "discord": ".json", "slack": ".zip", "messenger": ".json", "whatsapp": ".txt",
     "mail": ".mbox", "transcript": ".vtt", "irc": ".log", "markdown": ".md", "plain-text": ".txt",
-    "goose": ".db", "zed": ".db",
+    "goose": ".db", "zed": ".db", "crush": ".db",
 }  # fmt: skip

@@ -13,8 +13,8 @@ from treemem.types import SourceKind
 # Formats of one kind.
 KIND_OF_FORMAT: dict[str, SourceKind] = {
     **dict.fromkeys(
-        ("aider", "claude-code", "cline", "codex", "copilot-cli", "cursor", "gemini-cli", "goose",
-         "opencode", "pi", "specstory", "trajectory", "vscode-copilot", "zed"), "agent"),
+        ("aider", "claude-code", "cline", "codex", "copilot-cli", "crush", "cursor", "gemini-cli",
+         "goose", "opencode", "pi", "specstory", "trajectory", "vscode-copilot", "zed"), "agent"),
     **dict.fromkeys(("chatgpt", "claude-ai", "llm"), "assistant"),
     **dict.fromkeys(
         ("discord", "irc", "messenger", "slack", "telegram", "whatsapp"), "people"),
@@ -24,9 +24,9 @@ KIND_OF_FORMAT: dict[str, SourceKind] = {
 # What the tool of a format is called; formats that several tools write have none.
 TOOL_NAMES = {
     "aider": "aider", "chatgpt": "ChatGPT", "claude-ai": "Claude", "claude-code": "Claude Code",
-    "cline": "Cline", "codex": "Codex", "copilot-cli": "Copilot CLI", "cursor": "Cursor",
-    "discord": "Discord", "gemini-cli": "Gemini CLI", "goose": "Goose", "irc": "IRC",
-    "messenger": "Messenger", "opencode": "opencode", "pi": "pi", "slack": "Slack",
+    "cline": "Cline", "codex": "Codex", "copilot-cli": "Copilot CLI", "crush": "Crush",
+    "cursor": "Cursor", "discord": "Discord", "gemini-cli": "Gemini CLI", "goose": "Goose",
+    "irc": "IRC", "messenger": "Messenger", "opencode": "opencode", "pi": "pi", "slack": "Slack",
     "telegram": "Telegram", "vscode-copilot": "VS Code Copilot", "whatsapp": "WhatsApp",
     "zed": "Zed",
 }  # fmt: skip

@@ -24,6 +24,7 @@ from treemem.importers.common.sniffing import (
     is_text,
 )
 from treemem.importers.copilot_cli import CopilotCli
+from treemem.importers.crush.importer import Crush
 from treemem.importers.cursor.importer import Cursor
 from treemem.importers.discord import Discord
 from treemem.importers.docx.importer import Docx
@@ -67,6 +68,7 @@ IMPORTERS: tuple[Importer, ...] = (
     Pi(),
     Goose(),
     Zed(),
+    Crush(),
     Trajectory(),
     ChatGpt(),
     ClaudeAi(),

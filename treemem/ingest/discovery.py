@@ -95,9 +95,17 @@ def places(
 ) -> list[Place]:
     """The places of each format's logs on this machine, whether or not they exist. importers: None
     for all."""
-    chosen = every() if importers is None else importers
+    chosen = list(every() if importers is None else importers)
     patterns = [(importer.name, importer.places) for importer in chosen]
-    return _places(patterns, environ, home)
+    variables = os.environ if environ is None else environ
+    root = Path.home() if home is None else home
+    fixed = _places(patterns, variables, root)
+    listed = [
+        Place(importer.name, folder, pattern)
+        for importer in chosen
+        for folder, pattern in importer.more_places(variables, root)
+    ]
+    return list(dict.fromkeys([*fixed, *listed]))
 
 
 def companion_places(

@@ -32,7 +32,19 @@ _HEAD_BYTES = 4_096
 # Formats of which a source is read from several files together. Their importers name these files;
 # importing all of them takes longer than a search.
 COMPANION_FORMATS = frozenset(
-    {"chatgpt", "cline", "cursor", "goose", "irc", "llm", "messenger", "opencode", "slack", "zed"}
+    {
+        "chatgpt",
+        "cline",
+        "crush",
+        "cursor",
+        "goose",
+        "irc",
+        "llm",
+        "messenger",
+        "opencode",
+        "slack",
+        "zed",
+    }
 )
 # Those of them whose messages are in the several files. In an archive, these are not read again.
 _FORMATS_OF_PARTS = frozenset({"irc", "messenger", "opencode", "slack"})

@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
@@ -238,6 +238,12 @@ class Importer(ABC):
     def companions(self, file: LogFile) -> Iterable[LogFile]:
         """Other files that read() depends on; a change in one causes the file to be read again."""
         del file
+        return ()
+
+    def more_places(self, environ: Mapping[str, str], home: Path) -> Iterable[tuple[Path, str]]:
+        """Folders of the tool's logs that are nowhere fixed, since the tool keeps a list of them,
+        each with a glob pattern below it."""
+        del environ, home
         return ()
 
     def needs(self) -> tuple[str, str] | None:

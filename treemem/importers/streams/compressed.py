@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bz2
 import importlib
+import io
 import lzma
 import zlib
 from collections.abc import Callable
@@ -151,6 +152,15 @@ def decompressed(stream: BinaryIO, method: Method, label: str) -> BinaryIO:
     """The decompressed bytes of a stream. Raises MissingPackageError, and ImportFileError while
     they are read if the file is damaged, cut off or a bomb."""
     return _Decompressed(stream, method, label).buffered()
+
+
+def whole(data: bytes, label: str) -> bytes:
+    """The data, decompressed if it begins as a compressed file does. Raises as decompressed()."""
+    method = method_of(data[:START_BYTES])
+    if method is None:
+        return data
+    with decompressed(io.BytesIO(data), method, label) as stream:
+        return stream.read()
 
 
 class _Decompressed(ForwardStream):

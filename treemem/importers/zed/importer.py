@@ -8,7 +8,6 @@ Tested in tests/importers/test_zed.py.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -95,17 +94,14 @@ def _document(file: LogFile, data_type: object, data: object) -> dict[str, Any] 
     raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
     if not isinstance(raw, bytes):
         return "it has no data"
-    method = compressed.method_of(raw)
-    if method is not None:
-        try:
-            with compressed.decompressed(io.BytesIO(raw), method, file.label) as stream:
-                raw = stream.read()
-        except MissingPackageError:
-            raise
-        except ImportFileError as error:
-            return str(error)
-    elif data_type != "json":
+    if data_type not in ("json", "zstd"):
         return f"its data is in an unknown form, {str(data_type)[:20]!r}"
+    try:
+        raw = compressed.whole(raw, file.label)
+    except MissingPackageError:
+        raise
+    except ImportFileError as error:
+        return str(error)
     thread = json_or_none(raw)
     return thread if isinstance(thread, dict) else "it is not a JSON object"
 

@@ -1,0 +1,1 @@
+"""Reads Crush's sessions; see importer.py."""
