@@ -18,14 +18,12 @@ from pathlib import Path
 # summaries of a root.
 ROOT_INTERVAL_MS = 15 * 60 * 1000
 
-# Editors made of VS Code, by the folder of their data, and where such folders are on each system.
+# Where programs with windows have folders of their own, on each system.
+USER_DATA = (".config", "Library/Application Support", "AppData/Roaming")
+# Editors made of VS Code, by the folder of their data.
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf", "Positron")
 _EDITOR_FOLDERS = (
-    *(
-        f"{folder}/{editor}/User"
-        for folder in (".config", "Library/Application Support", "AppData/Roaming")
-        for editor in _EDITORS
-    ),
+    *(f"{folder}/{editor}/User" for folder in USER_DATA for editor in _EDITORS),
     ".vscode-server/data/User",
     ".vscode-server-insiders/data/User",
 )
@@ -57,6 +55,20 @@ LOG_PLACES: dict[str, tuple[str, ...]] = {
         f"{folder}/{below}/*.json*"
         for folder in _EDITOR_FOLDERS
         for below in ("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions")
+    ),
+    "kiro": (
+        *(
+            f"{folder}/Kiro/User/globalStorage/kiro.kiroagent/{below}"
+            for folder in USER_DATA
+            for below in ("workspace-sessions/*/*-*-*-*-*.json", "*/*.chat")
+        ),
+        ".kiro/sessions/cli/*.jsonl",
+        ".kiro/sessions/*/sess_*/messages.jsonl",
+        *(
+            f"{folder}/{tool}/data.sqlite3"
+            for folder in (".local/share", "Library/Application Support", "AppData/Local")
+            for tool in ("kiro-cli", "amazon-q")
+        ),
     ),
     "opencode": (
         ".local/share/opencode/opencode*.db",
@@ -129,6 +141,7 @@ _OVERRIDES = (
     (".claude/", "CLAUDE_CONFIG_DIR", ""),
     (".codex/", "CODEX_HOME", ""),
     (".copilot/", "COPILOT_HOME", ""),
+    (".kiro/", "KIRO_HOME", ""),
     (".gemini/", "GEMINI_CLI_HOME", ".gemini/"),
     (".pi/agent/", "PI_CODING_AGENT_DIR", ""),
     (".local/share/crush/", "CRUSH_GLOBAL_DATA", ""),

@@ -207,6 +207,27 @@ def _vscode_copilot(talk: Talk) -> Iterator[Record]:
 
 
 @_json_lines
+def _kiro(talk: Talk) -> Iterator[Record]:
+    def line(kind: str, name: str, *blocks: Record, **fields: Any) -> Record:
+        data = {"message_id": name, "content": list(blocks), **fields}
+        return {"version": "v1", "kind": kind, "data": data}
+
+    for turn in talk:
+        text = {"kind": "text", "data": turn.text}
+        if turn.is_users:
+            meta = {"timestamp": turn.at.timestamp()}
+            yield line("Prompt", turn.uuid, text, meta=meta)
+            continue
+        call_id = f"tooluse_{turn.number}"
+        call = {"toolUseId": call_id, "name": "shell", "input": {"command": turn.command}}
+        yield line("AssistantMessage", turn.uuid, text, {"kind": "toolUse", "data": call})
+        found = {"toolUseId": call_id, "content": [{"kind": "text", "data": "no match"}],
+                 "status": "success"}  # fmt: skip
+        result = {"kind": "toolResult", "data": found}
+        yield line("ToolResults", f"{turn.uuid}/result", result)
+
+
+@_json_lines
 def _gemini_cli(talk: Talk) -> Iterator[Record]:
     yield {"sessionId": str(_NAMESPACE), "projectHash": "1f" * 32,
            "startTime": "2026-01-05T08:00:00.000Z", "kind": "main"}  # fmt: skip
@@ -434,7 +455,7 @@ def _plain_text(talk: Talk) -> bytes:
 # Functions that build a file, by the name of its importer.
 BUILDERS: dict[str, Callable[[Talk], bytes]] = {
     "claude-code": _claude_code, "codex": _codex, "copilot-cli": _copilot_cli,
-    "vscode-copilot": _vscode_copilot, "gemini-cli": _gemini_cli, "pi": _pi,
+    "vscode-copilot": _vscode_copilot, "kiro": _kiro, "gemini-cli": _gemini_cli, "pi": _pi,
     "chat": _chat, "aider": _aider, "specstory": _specstory, "langchain": _langchain,
     "chatgpt": _chatgpt,
     "claude-ai": _claude_ai, "telegram": _telegram, "discord": _discord, "slack": _slack,

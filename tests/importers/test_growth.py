@@ -24,8 +24,8 @@ TALK_TURNS = 50
 
 
 # Formats that their tool appends to; all others are exported anew.
-APPENDED = ("claude-code", "codex", "copilot-cli", "vscode-copilot", "gemini-cli", "pi", "chat",
-            "aider", "specstory", "transcript", "irc", "whatsapp", "markdown",
+APPENDED = ("claude-code", "codex", "copilot-cli", "vscode-copilot", "kiro", "gemini-cli", "pi",
+            "chat", "aider", "specstory", "transcript", "irc", "whatsapp", "markdown",
             "plain-text")  # fmt: skip
 
 

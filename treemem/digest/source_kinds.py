@@ -14,7 +14,8 @@ from treemem.types import SourceKind
 KIND_OF_FORMAT: dict[str, SourceKind] = {
     **dict.fromkeys(
         ("aider", "claude-code", "cline", "codex", "copilot-cli", "crush", "cursor", "gemini-cli",
-         "goose", "opencode", "pi", "specstory", "trajectory", "vscode-copilot", "zed"), "agent"),
+         "goose", "kiro", "opencode", "pi", "specstory", "trajectory", "vscode-copilot", "zed"),
+         "agent"),
     **dict.fromkeys(("chatgpt", "claude-ai", "llm"), "assistant"),
     **dict.fromkeys(
         ("discord", "irc", "messenger", "slack", "telegram", "whatsapp"), "people"),
@@ -26,9 +27,9 @@ TOOL_NAMES = {
     "aider": "aider", "chatgpt": "ChatGPT", "claude-ai": "Claude", "claude-code": "Claude Code",
     "cline": "Cline", "codex": "Codex", "copilot-cli": "Copilot CLI", "crush": "Crush",
     "cursor": "Cursor", "discord": "Discord", "gemini-cli": "Gemini CLI", "goose": "Goose",
-    "irc": "IRC", "messenger": "Messenger", "opencode": "opencode", "pi": "pi", "slack": "Slack",
-    "telegram": "Telegram", "vscode-copilot": "VS Code Copilot", "whatsapp": "WhatsApp",
-    "zed": "Zed",
+    "irc": "IRC", "kiro": "Kiro", "messenger": "Messenger", "opencode": "opencode", "pi": "pi",
+    "slack": "Slack", "telegram": "Telegram", "vscode-copilot": "VS Code Copilot",
+    "whatsapp": "WhatsApp", "zed": "Zed",
 }  # fmt: skip
 # The speakers of a meeting, at least; two who talk are a conversation.
 MEETING_PEOPLE_MIN = 3

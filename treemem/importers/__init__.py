@@ -32,6 +32,7 @@ from treemem.importers.gemini_cli import GeminiCli
 from treemem.importers.goose.importer import Goose
 from treemem.importers.html.importer import Html
 from treemem.importers.irc import Irc
+from treemem.importers.kiro.importer import Kiro
 from treemem.importers.langchain import LangChain
 from treemem.importers.llm.importer import LlmLogs
 from treemem.importers.mail.importer import MailImporter
@@ -60,6 +61,7 @@ IMPORTERS: tuple[Importer, ...] = (
     GeminiCli(),
     CopilotCli(),
     VsCodeCopilot(),
+    Kiro(),
     OpenCode(),
     Cline(),
     Cursor(),
