@@ -118,6 +118,8 @@ LOG_PLACES: dict[str, tuple[str, ...]] = {
         "Library/Application Support/Zed/threads/threads.db",
         "AppData/Local/Zed/threads/threads.db",
     ),
+    # The list of sessions beside them has no dash in its name.
+    "continue": (".continue/sessions/*-*.json",),
     # Crush lists its other projects itself, see its importer.
     "crush": (".crush/crush.db", "*/.crush/crush.db", "*/*/.crush/crush.db"),
     "llm": (
@@ -144,6 +146,7 @@ _OVERRIDES = (
     (".kiro/", "KIRO_HOME", ""),
     (".gemini/", "GEMINI_CLI_HOME", ".gemini/"),
     (".pi/agent/", "PI_CODING_AGENT_DIR", ""),
+    (".continue/", "CONTINUE_GLOBAL_DIR", ""),
     (".local/share/crush/", "CRUSH_GLOBAL_DATA", ""),
     ("AppData/Local/crush/", "CRUSH_GLOBAL_DATA", ""),
     (".local/share/goose/", "GOOSE_PATH_ROOT", "data/"),

@@ -131,3 +131,28 @@ def _crush_messages(turn: Turn) -> Iterator[tuple[str, str, list[dict[str, Any]]
     yield turn.uuid, "assistant", [text, {"type": "tool_call", "data": use}, end], at
     result = {"tool_call_id": use_id, "name": "bash", "content": _found(turn), "is_error": False}
     yield f"{turn.uuid}-result", "tool", [{"type": "tool_result", "data": result}, end], at + 1
+
+
+def continue_session(talk: Talk) -> bytes:
+    """A session of Continue."""
+    session = {"sessionId": "5c0375b4-57a5-4f26-b12d-d022ee4e51b7", "title": "A generated talk",
+               "workspaceDirectory": "file:///home/user/project",
+               "history": [_continue_item(turn) for turn in talk]}  # fmt: skip
+    return json.dumps(session, ensure_ascii=False).encode()
+
+
+def _continue_item(turn: Turn) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": turn.role, "content": turn.text, "id": turn.uuid}
+    item: dict[str, Any] = {"message": message, "contextItems": []}
+    if turn.is_users:
+        paragraph = {"type": "paragraph", "content": [{"type": "text", "text": turn.text}]}
+        return item | {"editorState": {"type": "doc", "content": [paragraph]}}
+    function = {
+        "name": "run_terminal_command",
+        "arguments": json.dumps({"command": turn.command}),
+    }
+    call = {"id": f"call_{turn.number}", "type": "function", "function": function}
+    message["toolCalls"] = [call]
+    output = [{"name": "Terminal", "description": "", "content": _found(turn)}]
+    state = {"toolCallId": call["id"], "toolCall": call, "status": "done", "output": output}
+    return item | {"toolCallStates": [state]}

@@ -462,6 +462,7 @@ BUILDERS: dict[str, Callable[[Talk], bytes]] = {
     "messenger": _messenger, "whatsapp": _whatsapp, "mail": _mbox, "transcript": _vtt,
     "irc": _irc, "markdown": _markdown, "plain-text": _plain_text,
     "goose": agent_stores.goose, "zed": agent_stores.zed, "crush": agent_stores.crush,
+    "continue": agent_stores.continue_session,
 }  # fmt: skip
 # The suffixes of files; .jsonl for all others.
 SUFFIXES = {
@@ -469,5 +470,5 @@ SUFFIXES = {
     "claude-ai": ".json", "telegram": ".json",
     "discord": ".json", "slack": ".zip", "messenger": ".json", "whatsapp": ".txt",
     "mail": ".mbox", "transcript": ".vtt", "irc": ".log", "markdown": ".md", "plain-text": ".txt",
-    "goose": ".db", "zed": ".db", "crush": ".db",
+    "goose": ".db", "zed": ".db", "crush": ".db", "continue": ".json",
 }  # fmt: skip

@@ -23,6 +23,7 @@ from treemem.importers.common.sniffing import (
     is_json,
     is_text,
 )
+from treemem.importers.continue_dev.importer import Continue
 from treemem.importers.copilot_cli import CopilotCli
 from treemem.importers.crush.importer import Crush
 from treemem.importers.cursor.importer import Cursor
@@ -71,6 +72,7 @@ IMPORTERS: tuple[Importer, ...] = (
     Goose(),
     Zed(),
     Crush(),
+    Continue(),
     Trajectory(),
     ChatGpt(),
     ClaudeAi(),

@@ -39,10 +39,12 @@ COMPANION_FORMATS = frozenset(
         "cursor",
         "goose",
         "irc",
+        "kiro",
         "llm",
         "messenger",
         "opencode",
         "slack",
+        "vscode-copilot",
         "zed",
     }
 )

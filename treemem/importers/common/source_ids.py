@@ -1,4 +1,4 @@
-"""Builds source ids and message times.
+"""Builds source ids, ids of messages without one, and message times.
 
 Pure apart from resolving paths. A source id is printable, at most a few hundred characters long,
 and the same each time a file is read.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from urllib.parse import unquote
@@ -22,6 +23,7 @@ NAME_CHARS_MAX = 160
 TITLE_CHARS_MAX = 200
 
 _HASH_HEX_LENGTH = 6
+_WORDS_DIGEST_BYTES = 12
 _UUID = lazy_regex("-".join(f"[0-9a-fA-F]{{{length}}}" for length in (8, 4, 4, 4, 12)))
 _NUMBER = lazy_regex(r"\d{9,20}(?:\.\d{1,9})?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -29,6 +31,36 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # the years 1973 to 5138.
 _SCALES = ((10**11, 1), (10**14, 1_000), (10**17, 1_000_000), (10**20, 1_000_000_000))
 _SECONDS_MIN = 10**8
+
+
+class TurnIds:
+    """Ids of the messages of a session that has none: a prompt is identified by its words and their
+    repetition, any other message by the prompt before it and its place behind that.
+
+    Example:
+        >>> ids = TurnIds()
+        >>> first, second = ids.prompt("Why?"), ids.answer()
+        >>> second == f"{first}/1", ids.prompt("Why?") == first, ids.answer() == second
+        (True, False, False)
+    """
+
+    def __init__(self) -> None:
+        self._count: Counter[str] = Counter()
+        self._prompt = "start"
+        self._answers = 0
+
+    def prompt(self, words: str) -> str:
+        """The id of a prompt with these words."""
+        data = words.encode("utf-8", "surrogatepass")
+        name = hashlib.blake2b(data, digest_size=_WORDS_DIGEST_BYTES).hexdigest()
+        self._count[name] += 1
+        self._prompt, self._answers = f"{name}:{self._count[name]}", 0
+        return self._prompt
+
+    def answer(self) -> str:
+        """The id of the next message behind the prompt."""
+        self._answers += 1
+        return f"{self._prompt}/{self._answers}"
 
 
 def is_uuid(text: str) -> bool:

@@ -8,15 +8,15 @@ Tested in tests/importers/test_zed.py.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from treemem.importers.common.base import Skipped
-from treemem.importers.common.coerce import as_dict, as_list, as_text, digest_of, no_message
+from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.records import TOO_DEEP
 from treemem.importers.common.sdk_blocks import json_text
+from treemem.importers.common.source_ids import TurnIds
 from treemem.types import PARENT_AGENT, Message
 
 EMPTY = "empty message"
@@ -32,9 +32,7 @@ class Speech:
         self._sent_at = sent_at
         self._is_agents = is_agents
         self._blocks = BlockReader()
-        self._count: Counter[str] = Counter()
-        self._prompt = "start"
-        self._answers = 0
+        self._ids = TurnIds()
 
     def read(self, value: object) -> Message | Skipped:
         """The message of an entry, or the reason for none."""
@@ -49,7 +47,7 @@ class Speech:
             if kind == "Compaction" and (summary := as_text(as_dict(inner).get("Summary"))):
                 content = Content()
                 content.add(summary)
-                return self._message(content, self._answer_id(), "assistant", kind="summary")
+                return self._message(content, self._ids.answer(), "assistant", kind="summary")
         except RecursionError:
             return Skipped(TOO_DEEP, problem=True)
         return Skipped(no_message(kind))
@@ -79,17 +77,15 @@ class Speech:
             content.add(context, "marker", "context")
         if content.is_empty:
             return Skipped(EMPTY)
-        name = digest_of(typed)
-        self._count[name] += 1
-        self._prompt, self._answers = f"{name}:{self._count[name]}", 0
+        external_id = self._ids.prompt(typed)
         if entry.get("is_hidden") is True:
-            return self._message(content, self._prompt, "user", kind="injected")
+            return self._message(content, external_id, "user", kind="injected")
         if self._is_agents:
-            return self._message(content, self._prompt, "other", author=PARENT_AGENT)
-        return self._message(content, self._prompt, "user")
+            return self._message(content, external_id, "other", author=PARENT_AGENT)
+        return self._message(content, external_id, "user")
 
     def _agent(self, entry: dict[str, Any]) -> Message | Skipped:
-        external_id = self._answer_id()
+        external_id = self._ids.answer()
         content = Content()
         results = dict(as_dict(entry.get("tool_results")))
         for block in as_list(entry.get("content")):
@@ -109,10 +105,6 @@ class Speech:
         if content.is_empty:
             return Skipped(EMPTY)
         return self._message(content, external_id, "assistant")
-
-    def _answer_id(self) -> str:
-        self._answers += 1
-        return f"{self._prompt}/{self._answers}"
 
     def _message(self, content: Content, external_id: str, role: Any, **fields: Any) -> Message:
         return content.message(role, sent_at=self._sent_at, external_id=external_id, **fields)

@@ -1,0 +1,1 @@
+"""Reads Continue's sessions; see importer.py."""
