@@ -15,6 +15,7 @@ from tests.helpers import themes
 from tests.helpers.logs import ClaudeSession, prose
 from treemem import Memory, Message, NotFoundError, Scope, UsageError
 from treemem.forgetting import tombstones
+from treemem.ingest import growth
 from treemem.store.database import Database
 
 BOAT = "We decided to call the boat Zanzibarrossa and to tell nobody in Qzyxwvutsk."
@@ -119,6 +120,20 @@ def test_reading_the_logs_again_brings_nothing_back(filled: Memory, logs: list[P
     assert left(filled.path) == []
     assert findings(filled) == []
     assert filled.ingest(logs).added == 0
+
+
+def test_reading_a_forgotten_log_again_does_not_bring_its_name_back(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (note := tmp_path / "Zanzibarrossa.md").write_text(f"# The boat\n\n{BOAT}\n" + prose(1, 40))
+    log = session("Zanzibarrossa", turns=80).write(tmp_path)
+    assert log.stat().st_size > growth.SIZE_BYTES_MIN
+    memory.ingest([note, log])
+    for view in memory.sources():
+        memory.forget(Scope.source(view.source.id))
+    assert left(memory.path) == []
+    assert memory.ingest([note, log]).added == 0
+    assert left(memory.path) == []
 
 
 def test_what_was_forgotten_comes_back_once_it_is_undone(filled: Memory, logs: list[Path]) -> None:

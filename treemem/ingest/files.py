@@ -273,10 +273,14 @@ class FileIngest:
             return
         if known is None or not self._read(importer, reading, hashes, known):
             self._read(importer, reading, hashes, None)
-        continuation.remember(self._database)
+        # Of a log of which nothing is stored, as it was forgotten, not even the name comes back.
+        is_stored = self.report.added + self.report.known > 0
+        if is_stored:
+            continuation.remember(self._database)
         with self._database.transaction():
             self._keep_titles()
-            self._keep_mark()
+            if is_stored:
+                self._keep_mark()
             growing = self._options.growing
             imported_files.remember(self._database, digest, self.report, growing=growing)
             self._look.remember(self._database, importer, digest)
