@@ -70,6 +70,22 @@ LOG_PLACES: dict[str, tuple[str, ...]] = {
             for tool in ("kiro-cli", "amazon-q")
         ),
     ),
+    "windsurf": (
+        ".windsurf/transcripts/*.jsonl",
+        # Encrypted, to say so.
+        ".codeium/windsurf/cascade/*.pb",
+        ".codeium/windsurf-next/cascade/*.pb",
+    ),
+    "antigravity": tuple(
+        f".gemini/{root}/{below}"
+        for root in ("antigravity-cli", "antigravity", "antigravity-ide")
+        for below in (
+            "brain/*/.system_generated/logs/transcript.jsonl",
+            "brain/*/.system_generated/logs/transcript_full.jsonl",
+            "conversations/*.db",
+            "conversations/*.pb",
+        )
+    ),
     "opencode": (
         ".local/share/opencode/opencode*.db",
         ".local/share/opencode/storage/session/*/*.json",

@@ -158,6 +158,18 @@ class MissingPackageError(ImportFileError):
         self.install = install
 
 
+class EncryptedLogError(ImportFileError):
+    """A log is encrypted by the tool that wrote it, so that no other program can read it.
+
+    kind: what such files are, as in "3 files … are passed over"; advice: a sentence on what to do.
+    """
+
+    def __init__(self, label: str, kind: str, advice: str) -> None:
+        super().__init__(f"{label} is {kind}. {advice}")
+        self.kind = kind
+        self.advice = advice
+
+
 class UnknownFormatError(ImportFileError):
     """No importer recognizes a file."""
 

@@ -107,7 +107,8 @@ def passed_over(reports: Iterable[FileReport]) -> list[str]:
 
 
 def needs_text(count: int, kind: str, install: str) -> str:
-    """Says how many files of a kind are passed over, and which command lets them be read.
+    """Says how many files of a kind are passed over, and what lets them be read. install: the
+    command that installs a package, or a whole sentence.
 
     Example:
         >>> needs_text(3, "in PDF", "pip install x")
@@ -115,7 +116,8 @@ def needs_text(count: int, kind: str, install: str) -> str:
     """
     verb, them = ("is", "it") if count == 1 else ("are", "them")
     files = f"{count_of(count, 'file')} {kind}"
-    return f"{files} {verb} passed over. Reading {them} needs a package: {install}"
+    way = install if install.endswith(".") else f"Reading {them} needs a package: {install}"
+    return f"{files} {verb} passed over. {way}"
 
 
 @dataclass(slots=True)

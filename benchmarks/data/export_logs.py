@@ -228,6 +228,37 @@ def _kiro(talk: Talk) -> Iterator[Record]:
 
 
 @_json_lines
+def _windsurf(talk: Talk) -> Iterator[Record]:
+    def step(kind: str, **fields: Any) -> Record:
+        return {"status": "done", "type": kind, kind: fields}
+
+    for turn in talk:
+        if turn.is_users:
+            yield step("user_input", user_response=turn.text)
+            continue
+        yield step("planner_response", response=turn.text)
+        yield step("run_command", command=turn.command, cwd="/home/user/project",
+                   exit_code=0, output=f"no match in {turn.number}")  # fmt: skip
+
+
+@_json_lines
+def _antigravity(talk: Talk) -> Iterator[Record]:
+    def step(turn: Turn, number: int, kind: str, source: str, **fields: Any) -> Record:
+        return {"step_index": number, "source": source, "type": kind, "status": "DONE",
+                "created_at": turn.iso, **fields}  # fmt: skip
+
+    for turn in talk:
+        number = 2 * turn.number
+        if turn.is_users:
+            content = f"<USER_REQUEST>\n{turn.text}\n</USER_REQUEST>"
+            yield step(turn, number, "USER_INPUT", "USER_EXPLICIT", content=content)
+            continue
+        calls = [{"name": "run_command", "args": {"CommandLine": turn.command}}]
+        yield step(turn, number, "PLANNER_RESPONSE", "MODEL", content=turn.text, tool_calls=calls)
+        yield step(turn, number + 1, "RUN_COMMAND", "MODEL", content="no match")
+
+
+@_json_lines
 def _gemini_cli(talk: Talk) -> Iterator[Record]:
     yield {"sessionId": str(_NAMESPACE), "projectHash": "1f" * 32,
            "startTime": "2026-01-05T08:00:00.000Z", "kind": "main"}  # fmt: skip
@@ -455,7 +486,8 @@ def _plain_text(talk: Talk) -> bytes:
 # Functions that build a file, by the name of its importer.
 BUILDERS: dict[str, Callable[[Talk], bytes]] = {
     "claude-code": _claude_code, "codex": _codex, "copilot-cli": _copilot_cli,
-    "vscode-copilot": _vscode_copilot, "kiro": _kiro, "gemini-cli": _gemini_cli, "pi": _pi,
+    "vscode-copilot": _vscode_copilot, "kiro": _kiro, "windsurf": _windsurf,
+    "antigravity": _antigravity, "gemini-cli": _gemini_cli, "pi": _pi,
     "chat": _chat, "aider": _aider, "specstory": _specstory, "langchain": _langchain,
     "chatgpt": _chatgpt,
     "claude-ai": _claude_ai, "telegram": _telegram, "discord": _discord, "slack": _slack,

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 # Importing the formats to list them would take longer than a person waits.
 FORMATS = (
-    "claude-code", "codex", "gemini-cli", "copilot-cli", "vscode-copilot", "kiro", "opencode",
-    "cline", "cursor", "aider", "specstory", "pi", "goose", "zed", "crush", "continue",
-    "trajectory", "chatgpt", "claude-ai", "llm", "langchain", "slack", "discord", "telegram",
-    "whatsapp", "messenger", "mail", "transcript", "irc", "html", "docx", "pdf", "chat", "markdown",
-    "plain-text",
+    "claude-code", "codex", "gemini-cli", "copilot-cli", "vscode-copilot", "kiro", "windsurf",
+    "antigravity", "opencode", "cline", "cursor", "aider", "specstory", "pi", "goose", "zed",
+    "crush", "continue", "trajectory", "chatgpt", "claude-ai", "llm", "langchain", "slack",
+    "discord", "telegram", "whatsapp", "messenger", "mail", "transcript", "irc", "html", "docx",
+    "pdf", "chat", "markdown", "plain-text",
 )  # fmt: skip
 # How many ids are read, and how much of what they are about is shown.
 _ITEMS_MAX = 50

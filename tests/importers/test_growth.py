@@ -24,7 +24,8 @@ TALK_TURNS = 50
 
 
 # Formats that their tool appends to; all others are exported anew.
-APPENDED = ("claude-code", "codex", "copilot-cli", "vscode-copilot", "kiro", "gemini-cli", "pi",
+APPENDED = ("claude-code", "codex", "copilot-cli", "vscode-copilot", "kiro", "windsurf",
+            "antigravity", "gemini-cli", "pi",
             "chat", "aider", "specstory", "transcript", "irc", "whatsapp", "markdown",
             "plain-text")  # fmt: skip
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from treemem.errors import UnknownFormatError, UsageError
 from treemem.importers import plugged
 from treemem.importers.aider import Aider
+from treemem.importers.antigravity.importer import Antigravity
 from treemem.importers.chat.importer import ChatJsonl
 from treemem.importers.chatgpt import ChatGpt
 from treemem.importers.claude_ai import ClaudeAi
@@ -51,6 +52,7 @@ from treemem.importers.trajectory.importer import Trajectory
 from treemem.importers.transcript import Transcript
 from treemem.importers.vscode_copilot.importer import VsCodeCopilot
 from treemem.importers.whatsapp.importer import WhatsApp
+from treemem.importers.windsurf.importer import Windsurf
 from treemem.importers.zed.importer import Zed
 
 __all__ = ["IMPORTERS", "Event", "Importer", "LogFile", "Skipped", "by_name", "detect", "every"]
@@ -63,6 +65,8 @@ IMPORTERS: tuple[Importer, ...] = (
     CopilotCli(),
     VsCodeCopilot(),
     Kiro(),
+    Windsurf(),
+    Antigravity(),
     OpenCode(),
     Cline(),
     Cursor(),

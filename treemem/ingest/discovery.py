@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -135,9 +136,9 @@ def discover(
     for place in companion_places() if companions is None else companions:
         if place.format in more:
             more[place.format] += sum(map(_size, place.files()))
-    needs = {importer.name: importer.needs() for importer in every() if importer.name in files}
+    needs_of = {importer.name: importer.needs_of for importer in every()}
     logs = [
-        _format_logs(name, folders[name], stats, more[name], needs.get(name))
+        _format_logs(name, folders[name], stats, more[name], needs_of.get(name, _nothing))
         for name, stats in files.items()
     ]
     return sorted(logs, key=lambda format_logs: -format_logs.size_bytes)
@@ -163,16 +164,15 @@ def _format_logs(
     folders: set[Path],
     files: dict[Path, os.stat_result],
     more_bytes: int,
-    needs_of_all: tuple[str, str] | None,
+    needs_of: Callable[[str], tuple[str, str] | None],
 ) -> FormatLogs:
     stats = list(files.values())
     size_bytes = more_bytes + sum(stat.st_size for stat in stats)
     newest = from_ms(max(stat.st_mtime_ns for stat in stats) // 1_000_000)
-    log_bytes = more_bytes + sum(_log_bytes(path, stat) for path, stat in files.items())
-    missing = sum(compressed.is_missing_for(path.name) for path in files)
-    needs = compressed.zstd_needs() if missing else None
-    if needs_of_all is not None:
-        missing, needs = len(stats), needs_of_all
+    needed = {path: _needs(path, needs_of) for path in files}
+    counts = Counter(filter(None, needed.values()))
+    readable = {path: stat for path, stat in files.items() if not _is_encrypted(needed[path])}
+    log_bytes = more_bytes + sum(_log_bytes(path, stat) for path, stat in readable.items())
     return FormatLogs(
         format=name,
         folders=tuple(sorted(folders)),
@@ -180,8 +180,23 @@ def _format_logs(
         size_bytes=size_bytes,
         newest=newest or "",
         tokens=log_bytes // BYTES_PER_TOKEN,
-        passed_over=() if needs is None else (needs_text(missing, *needs),),
+        passed_over=tuple(needs_text(count, *needs) for needs, count in sorted(counts.items())),
     )
+
+
+def _needs(path: Path, needs_of: Callable[[str], tuple[str, str] | None]) -> tuple[str, str] | None:
+    """What a file is that cannot be read as things are, and what to do about it."""
+    missing = compressed.zstd_needs() if compressed.is_missing_for(path.name) else None
+    return needs_of(path.name) or missing
+
+
+def _is_encrypted(needs: tuple[str, str] | None) -> bool:
+    """Whether no package lets a file be read, so that its bytes give no tokens."""
+    return needs is not None and needs[1].endswith(".")
+
+
+def _nothing(name: str) -> None:
+    del name
 
 
 def _log_bytes(path: Path, stat: os.stat_result) -> int:

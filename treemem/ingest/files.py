@@ -16,7 +16,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from treemem import importers
-from treemem.errors import ImportFileError, MissingPackageError, UnknownFormatError, UsageError
+from treemem.errors import (
+    EncryptedLogError,
+    ImportFileError,
+    MissingPackageError,
+    UnknownFormatError,
+    UsageError,
+)
 from treemem.forgetting.tombstones import Tombstones
 from treemem.importers.common import archives, own
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
@@ -175,6 +181,8 @@ def _note_error(report: FileReport, file: LogFile, error: ImportFileError | OSEr
     report.unknown = isinstance(error, UnknownFormatError)
     if isinstance(error, MissingPackageError):
         report.needs = (error.kind, error.install)
+    if isinstance(error, EncryptedLogError):
+        report.needs = (error.kind, error.advice)
     if isinstance(error, ImportFileError):
         report.error = str(error)
     else:

@@ -251,6 +251,12 @@ class Importer(ABC):
         and the command that installs it."""
         return None
 
+    def needs_of(self, name: str) -> tuple[str, str] | None:
+        """The same of a file with this name: what such files are, and the command, or a sentence on
+        what to do."""
+        del name
+        return self.needs()
+
     def retells(self, file: LogFile) -> bool:
         """Whether the file only tells again what a file beside it has, so no message is from it."""
         del file

@@ -20,6 +20,7 @@ from treemem.importers.common.coerce import as_dict, as_text, json_or_none
 from treemem.importers.common.source_ids import file_key, one_line, printable
 from treemem.importers.common.sqlite_files import Tables
 from treemem.importers.cursor.speech import Speech, json_object, workspace_in
+from treemem.importers.streams import protobuf
 from treemem.types import Source
 
 _META = "SELECT key, value FROM meta"
@@ -28,7 +29,6 @@ _BLOB = "SELECT data FROM blobs WHERE id = ?"
 _HASH_BYTES = 32
 _LOOKED_AT = 8
 _LIST_FIELD = 1
-_VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
 
 
 def is_store(columns: dict[str, frozenset[str]]) -> bool:
@@ -111,42 +111,10 @@ def _hashes(root: object) -> list[str]:
     """The hashes that a root lists, in order: those in field 1, or else those in any field."""
     if not isinstance(root, bytes):
         return []
-    hashes = [(field, data.hex()) for field, data in _fields(root) if len(data) == _HASH_BYTES]
+    hashes = [
+        (field, data.hex())
+        for field, data in protobuf.fields(root)
+        if isinstance(data, bytes) and len(data) == _HASH_BYTES
+    ]
     listed = [digest for field, digest in hashes if field == _LIST_FIELD]
     return listed or [digest for _, digest in hashes]
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields number and bytes of a protobuf message's length-delimited fields; stops at damage.
-
-    The encoding is described at https://protobuf.dev/programming-guides/encoding/.
-    """
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
-        kind = tag & 7
-        if kind == _VARINT:
-            _, at = _varint(data, at)
-        elif kind == _BYTES:
-            length, at = _varint(data, at)
-            if at + length > len(data):
-                return
-            yield tag >> 3, data[at : at + length]
-            at += length
-        elif kind in (_FIXED_64, _FIXED_32):
-            at += 8 if kind == _FIXED_64 else 4
-        else:
-            return
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Reads a varint; returns it and the offset after it; (0, the end) if it is truncated."""
-    value = shift = 0
-    while at < len(data) and shift < 64:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at += 1
-        if byte < 0x80:
-            return value, at
-        shift += 7
-    return 0, len(data)

@@ -27,6 +27,10 @@ class Kiro(Importer):
     kept = "turns, thinking, tool calls and results, sub-agents, summaries, injected context"
     dropped = "usage, model names, whole files before an edit, context beside a prompt, settings"
     places = LOG_PLACES["kiro"]
+    marks = (
+        ("version", "kind", "data"), ("id", "timestamp", "payload"), ("executionId", "actions"),
+        ("sessionId", "workspaceDirectory", "history"), ("conversation_id", "history"),
+    )  # fmt: skip
     beside = tuple(
         f"{folder}/Kiro/User/globalStorage/kiro.kiroagent/*/{executions.FOLDER}/*"
         for folder in USER_DATA

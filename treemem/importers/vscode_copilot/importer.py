@@ -49,6 +49,7 @@ class VsCodeCopilot(Importer):
     kept = "turns, thinking, tool calls and results, undone requests, attachments, sub-agents"
     dropped = "usage, model names, edits beside a call, drafts, progress, prompts around a request"
     places = LOG_PLACES["vscode-copilot"]
+    marks = (("kind", "v"), ("kind", "k", "v"), ("requests", "responderUsername"))
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

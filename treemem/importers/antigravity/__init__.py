@@ -1,0 +1,1 @@
+"""Reads Antigravity's conversations. In order: importer, families, transcript, database."""

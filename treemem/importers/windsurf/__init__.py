@@ -1,0 +1,1 @@
+"""Reads Windsurf's transcripts."""
