@@ -50,6 +50,7 @@ def failed(memory: Memory) -> set[str]:
         ("UPDATE subject_list SET home = home + 7", "entries of the ledger"),
         ("UPDATE subject_list SET stem = stem * 2", "entries of the ledger"),
         ("UPDATE subject_list SET entries = x'09000000'", "entries of the ledger"),
+        ("UPDATE subject_list SET entries = x'010203'", "entries of the ledger"),
         ("UPDATE subject_list SET unlisted = length(entries) / 4", "entries of the ledger"),
         # Columns of which nothing else tells what they were.
         ("UPDATE message SET external_id = 'x' WHERE external_id = 'gate'", ROWS),

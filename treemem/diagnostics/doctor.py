@@ -27,6 +27,7 @@ from treemem.queue import jobs
 from treemem.reports import count_of
 from treemem.store import event_days, messages, settings, vectors
 from treemem.store.database import Database, Row
+from treemem.store.proof.surprises import SURPRISES
 from treemem.topics import census
 from treemem.tree import everything
 from treemem.types import Message, Span, TreeShape
@@ -117,6 +118,8 @@ def _run(database: Database, name: str, check: Callable[[Database], Iterator[str
         return Check(name, looked_at, tuple(findings), str(error))
     except DatabaseError as error:
         findings.append(str(error))
+    except SURPRISES as error:
+        findings.append(f"rows have what no row can have ({type(error).__name__}: {error})")
     return Check(name, looked_at, tuple(findings))
 
 
