@@ -17,6 +17,7 @@ from hypothesis import settings
 
 from tests.helpers.new_files import migrate_from_template
 from treemem import Memory
+from treemem.models import serving
 from treemem.store.database import Database
 from treemem.types import TreeShape
 
@@ -61,6 +62,8 @@ class FakeClock:
 def _own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREEMEM_DB", str(tmp_path / "default.sqlite3"))
     monkeypatch.setenv("TREEMEM_MODELS", str(tmp_path / "models"))
+    monkeypatch.setenv("TREEMEM_SERVERS", str(tmp_path / "servers.json"))
+    monkeypatch.setattr(serving, "_chosen", set())
 
 
 @pytest.fixture(autouse=True)

@@ -190,6 +190,12 @@ def models_folder() -> Path:
     return Path(path) if path else data_folder() / "models"
 
 
+def servers_path() -> Path:
+    """Returns TREEMEM_SERVERS, or the list of model servers in the user's data folder."""
+    path = os.environ.get("TREEMEM_SERVERS")
+    return Path(path) if path else data_folder() / "servers.json"
+
+
 def located(pattern: str, environ: Mapping[str, str], home: Path) -> tuple[Path, str]:
     """The folder of a pattern, which a tool's environment variable may name, and the rest of the
     pattern below it.

@@ -130,7 +130,12 @@ class Memory(
             raise UsageError("The path of the memory file is empty.")
         chosen = Path(path) if path is not None else config.default_database_path()
         secret = None if key is None else Key(key)
-        return cls(Database(chosen, must_exist=must_exist, key=secret), clock, shape, agent)
+        database = Database(chosen, must_exist=must_exist, key=secret)
+        if chosen == config.default_database_path() and not config.servers_path().exists():
+            from treemem.worker.model_choice import adopt_servers
+
+            adopt_servers(database)
+        return cls(database, clock, shape, agent)
 
     def __enter__(self) -> Self:
         return self

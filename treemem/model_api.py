@@ -22,6 +22,7 @@ from treemem.reports import StepProgress
 from treemem.summarize import backends
 from treemem.summarize.exam import ExamResult
 from treemem.types import ServedModel
+from treemem.worker import model_choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ def examine(
         judges the notes; None for the summarizer itself, if it is good enough. Raises ModelError
         if a model cannot be used.
     """
+    model_choice.allow_server(choice)
     served = serving.from_setting(choice) if isinstance(choice, str) else None
     return backends.examine(served or choice, manifests.now(), progress, checker)
 
@@ -94,10 +96,28 @@ def calibrate(
     choice: as of examine(), or a folder with an ONNX model. It takes as long as some 130 short
     answers. Raises ModelError if the model cannot be used, UsageError for the choice "none".
     """
+    model_choice.allow_server(choice)
     setting = opening.checked_choice(choice)
     if setting in (None, opening.NONE):
         raise UsageError(f"{choice!r} is no model, so there is nothing to calibrate.")
     return opening.calibrate(setting, manifests.now(), progress)
+
+
+def allow(url: str, key_env: str | None = None) -> None:
+    """Lets a server be asked by whatever memory names it: one that is not on this machine, or that
+    gets the key in a variable, is asked only if the user has chosen it here. use_model, examine and
+    calibrate do so themselves. Raises UsageError for what is no address."""
+    serving.allow(ServedModel((url,), key_env=key_env))
+
+
+def allowed() -> list[ServedModel]:
+    """Returns the servers that the user has chosen on this machine, by address."""
+    return serving.allowed()
+
+
+def disallow(url: str) -> bool:
+    """Lets a server no longer be asked. Returns whether it was allowed. Raises UsageError."""
+    return serving.disallow(url)
 
 
 def _catalog_view(entry: Entry, model: InstalledModel | None) -> ModelView:

@@ -445,6 +445,7 @@ def test_a_key_sent_in_the_clear_is_warned_of_at_every_run(
 ):
     monkeypatch.setenv("K", "sk-test")
     choice = ServedModel(("http://models.example:8080",), "m", key_env="K")
+    serving.allow(choice)
     with Memory.open(tmp_path / "memory.sqlite3") as memory:
         memory.append("chat", [Message(text="We ship on Friday.")])
         database = Database(memory.path)

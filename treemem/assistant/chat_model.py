@@ -212,8 +212,10 @@ def of(database: Database, choice: str | ServedModel | None = None) -> ChatModel
     """Opens the model of a choice, as Memory.use_model takes it, or the one in use. Raises
     ModelError if there is none."""
     from treemem.summarize import backends
+    from treemem.worker import model_choice
 
     if choice is not None:
+        model_choice.allow_server(choice)
         chosen = backends.checked_chat(choice)
         setting = setting_in_use(chosen, settings.get(database, settings.SUMMARIZER))
     else:

@@ -174,6 +174,8 @@ def checked_choice(choice: str | ServedModel) -> str | None:
 
     Raises ModelError if the model is missing or no server has it, UsageError if it cannot check.
     """
+    if isinstance(choice, str) and serving.from_setting(choice, "checker") is not None:
+        return choice
     if isinstance(choice, str) and "://" in choice:
         choice = ServedModel((choice,))
     if isinstance(choice, ServedModel):
@@ -186,8 +188,6 @@ def checked_choice(choice: str | ServedModel) -> str | None:
         return f"{ONNX}{OnnxModel(Path(choice)).folder}"
     if choice.startswith(ONNX):
         return f"{ONNX}{OnnxModel(Path(choice.removeprefix(ONNX))).folder}"
-    if serving.from_setting(choice, "checker") is not None:
-        return choice
     if registry.is_own(choice):
         registry.get("checker", choice)
         return choice

@@ -178,6 +178,7 @@ def read_status(
         missing=(
             *_missing(database, summarizer, embedder, exam, upgradable),
             *_unchecked(used, found),
+            *_refused(database),
         ),
         exam=exam,
         upgradable=upgradable,
@@ -226,6 +227,17 @@ def _embedders(database: Database, setting: str | None) -> tuple[EmbedderStatus,
         )
         for embedder in vectors.stored(database)
     )  # fmt: skip
+
+
+def _refused(database: Database) -> Iterator[str]:
+    """The servers in use that are not asked, since the user has not chosen them."""
+    from treemem.models import serving
+
+    roles = (settings.SUMMARIZER, settings.CHECKER, settings.EMBEDDER, settings.RERANKER,
+             settings.CHAT)  # fmt: skip
+    choices = {serving.from_setting(settings.get(database, role), role) for role in roles}
+    refused = {serving.refused(one, url) for one in choices if one is not None for url in one.urls}
+    yield from sorted(filter(None, refused))
 
 
 def _unchecked(used: str | None, found: Calibration | None) -> Iterator[str]:

@@ -5,6 +5,7 @@ Tested in tests/models/test_endpoint.py.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TypeAlias
 
 from treemem.errors import UsageError
@@ -33,6 +34,24 @@ def warn_of_exposed_key(database: Database, setting: str | None) -> None:
         database.add_notices([notice])
 
 
+def allow_server(choice: object) -> None:
+    """Lets a server be asked that the user or the program names as a model; nothing else is one."""
+    if isinstance(choice, str) and "://" in choice and not choice.startswith("{"):
+        choice = ServedModel((choice,))
+    if isinstance(choice, ServedModel):
+        serving.allow(choice)
+
+
+def adopt_servers(database: Database) -> None:
+    """Begins the list of the servers that the user has chosen with those of this memory, the user's
+    own."""
+    found = []
+    for role in (*MODEL_ROLES, settings.CHAT):
+        with contextlib.suppress(UsageError):
+            found.append(serving.from_setting(settings.get(database, role), role))
+    serving.begin_list(choice for choice in found if choice is not None)
+
+
 def _try(role: str, setting: str) -> None:
     """Asks a program's own object once, so that a wrong one is refused where it is given. A
     summarizer is not asked, since that may cost money. Raises ModelError."""
@@ -59,6 +78,7 @@ def use(
             raise UsageError("A name is given to a Python object; a model has its own.")
     else:
         choice = registry.register(role, choice, name, lambda setting: _try(role, setting))
+    allow_server(choice)
     if role == settings.CHECKER:
         setting = opening.checked_choice(choice)
     elif role == settings.CHAT:

@@ -164,6 +164,40 @@ def use_command(
         _note_vectors(status)
 
 
+@model_command.command("allow")
+@click.argument("urls", metavar="[URL...]", nargs=-1)
+@click.option("--key-env", metavar="VARIABLE", help="The variable of the key that it may be sent.")
+@click.option("--remove", is_flag=True, help="No longer let them be asked.")
+def allow_command(urls: tuple[str, ...], key_env: str | None, remove: bool) -> None:
+    """Let servers be asked that a memory file names.
+
+    The model server that a memory names is asked only if it is on this machine and gets no key, or
+    if you have chosen it here, by treemem model use or this command: a file from somebody else
+    cannot send your texts, or a key of yours, anywhere. Without a URL, the servers that you have
+    chosen are listed.
+
+    \b
+    Example:
+      treemem model allow https://models.example.org --key-env MODELS_KEY
+    """
+    from treemem import model_api
+    from treemem_cli.render import safe
+
+    if remove and key_env is not None:
+        raise click.UsageError("--remove takes a server away with all its keys; leave --key-env.")
+    for url in urls:
+        if not remove:
+            model_api.allow(url, key_env)
+        elif not model_api.disallow(url):
+            note(f"{safe(url)} was not allowed.")
+    if urls:
+        note(f"{'Removed' if remove else 'Allowed'}: {safe(', '.join(urls))}")
+        return
+    for server in model_api.allowed():
+        key = f"  key in {server.key_env}" if server.key_env else ""
+        click.echo(safe(f"{server.urls[0]}{key}"))
+
+
 @model_command.command("check")
 @click.argument("name", metavar="[NAME|URL|FOLDER]", required=False, shell_complete=models)
 @click.option("--role", type=click.Choice(("summarizer", "checker")),

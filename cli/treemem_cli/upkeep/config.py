@@ -45,7 +45,14 @@ _VARIABLES = {
 _PLACES = {"memory": "TREEMEM_DB", "models": "TREEMEM_MODELS"}
 _LISTS = {"allowed": "allow", "denied": "deny"}
 _YES, _NO = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
-NAMES = ("memory", "models", *_ROLES, "pii", *_LISTS, *_VARIABLES)
+# Whether these are set is shown, and never their values.
+_KEYS = {
+    "TREEMEM_KEY": "the key of an encrypted memory",
+    "TREEMEM_KEY_FILE": "the file with the key",
+    "TREEMEM_KEY_COMMAND": "the program that prints the key",
+    "TREEMEM_NEW_KEY": "the key that treemem encrypt gives",
+}
+NAMES = ("memory", "models", *_ROLES, "pii", *_LISTS, *_VARIABLES, *_KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +201,11 @@ def _refuse_variable(name: str, value: str | None) -> None:
     """Raises click.UsageError with the line for the shell."""
     from treemem_cli.render import shell_word
 
+    if name in _KEYS:
+        raise click.UsageError(
+            f"{name} is a variable of your shell, which no program can change for it. A key never "
+            "belongs on a command line."
+        )
     variable = _PLACES[name] if name in _PLACES else _VARIABLES[name][0][0]
     line = f"unset {variable}" if value is None else f"export {variable}={shell_word(value)}"
     raise click.UsageError(
@@ -235,10 +247,16 @@ def _views(context: click.Context, memory: Memory) -> Iterator[SettingView]:
         value = without if variable is None else os.environ[variable]
         yield SettingView(name, value, "default" if variable is None else "environment",
                           " or ".join(variables), meaning)  # fmt: skip
+    for variable, meaning in _KEYS.items():
+        yield SettingView(variable, _is_set(variable), _origin(variable), variable, meaning)
 
 
 def _origin(variable: str) -> From:
     return "environment" if os.environ.get(variable) else "default"
+
+
+def _is_set(variable: str) -> str:
+    return "set" if os.environ.get(variable) else "not set"
 
 
 def _model(stored: str) -> str:
@@ -251,6 +269,7 @@ def _model(stored: str) -> str:
         return stored
     urls = " ".join(map(str, served.get("urls", ())))
     more = [f"{served['slots']} slots"] if served.get("slots", 1) != 1 else []
-    more += [f"key in {served['key_env']}"] if served.get("key_env") else []
+    if variable := served.get("key_env"):
+        more.append(f"key in {variable}, {_is_set(str(variable))}")
     about = f" ({', '.join(more)})" if more else ""
     return f"{served.get('model') or 'its only model'} at {urls}{about}"

@@ -95,4 +95,17 @@ def test_the_value_of_a_key_is_never_printed(monkeypatch: pytest.MonkeyPatch) ->
         assert "MODEL_KEY" in result.stdout
         assert "sk-secret" not in result.output
     value = views()["embedder"]["value"]
-    assert value == "qwen at http://127.0.0.1:9 http://127.0.0.1:10 (4 slots, key in MODEL_KEY)"
+    assert (
+        value == "qwen at http://127.0.0.1:9 http://127.0.0.1:10 (4 slots, key in MODEL_KEY, set)"
+    )
+
+
+def test_of_the_keys_of_a_memory_only_the_names_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREEMEM_KEY_FILE", "/secret/place")
+    shown = views()
+    values = {name: view["value"] for name, view in shown.items() if "KEY" in name}
+    assert values == {"TREEMEM_KEY": "not set", "TREEMEM_KEY_FILE": "set",
+                      "TREEMEM_KEY_COMMAND": "not set", "TREEMEM_NEW_KEY": "not set"}  # fmt: skip
+    assert shown["TREEMEM_KEY_FILE"]["origin"] == "environment"
+    refused = run("config", "set", "TREEMEM_KEY", "swordfish")
+    assert (refused.exit_code, "swordfish" in refused.output) == (2, False)
