@@ -13,7 +13,6 @@ import pytest
 
 from tests.helpers.memories import assert_whole, run_child, texts
 from treemem import (
-    DatabaseError,
     DatabaseKeyError,
     DatabaseLockedError,
     DatabaseReplacedError,
@@ -23,7 +22,6 @@ from treemem import (
     decrypt_file,
     encrypt_file,
     is_encrypted,
-    recover,
     restore,
 )
 from treemem.packages import child_environment
@@ -321,12 +319,6 @@ def test_backups_and_trials_of_an_encrypted_memory_are_encrypted(
 
 def leaks_beside(database: Database) -> list[tuple[str, str]]:
     return leaks(database.path.parent) if "plan" in str(database.path) else []
-
-
-def test_recovery_says_that_it_reads_no_encrypted_pages(plain: Path) -> None:
-    encrypt_file(plain, RAW)
-    with pytest.raises(DatabaseError, match="is encrypted"):
-        recover(plain, plain.with_name("new.sqlite3"))
 
 
 def test_copies_of_earlier_versions_do_not_outlive_the_plain_file(plain: Path) -> None:

@@ -11,10 +11,13 @@ Tested in tests/recovery/test_damaged_pages.py.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from treemem.store.access import page_cipher
+from treemem.store.access.keys import Key
+from treemem.store.access.page_cipher import PAGE_BYTES, SALT_BYTES, PageCipher
 from treemem.store.file.held import HeldFile
 from treemem.store.file.sidecars import JOURNAL, WAL
 
@@ -36,23 +39,32 @@ class DamagedPages:
 
     size: bytes of a page. count: pages, also those that only the -wal file has, and after them
     (from `extra` on) pages of a last transaction of which it is not known whether it was finished.
-    Raises OSError if the file cannot be read at all.
+    keys: those that may be the key of an encrypted file; None for a plain one. Raises OSError if
+    the file cannot be read at all, DatabaseKeyError if no key is right, DatabaseError.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, keys: Sequence[Key] | None = None) -> None:
         self._main = HeldFile(path)
+        self._cipher: PageCipher | None = None
         try:
             bytes_in_file = path.stat().st_size
-            self.size = self._page_size(bytes_in_file)
+            self.size = self._page_size(bytes_in_file) if keys is None else PAGE_BYTES
             self._newer = _journal_pages(path.with_name(path.name + JOURNAL), self.size)
             wal, unsure = _wal_pages(path.with_name(path.name + WAL), self.size)
             self._newer |= wal
             self.extra = 1 + max([-(-bytes_in_file // self.size), *self._newer])
             self._newer |= dict(enumerate(unsure, self.extra))
             self.count = self.extra + len(unsure) - 1
+            if keys is not None:
+                self._cipher = self._fitting(keys)
         except BaseException:
             self._main.close()
             raise
+
+    @property
+    def key(self) -> Key | None:
+        """The key of an encrypted file; None of a plain one."""
+        return None if self._cipher is None else self._cipher.key
 
     def close(self) -> None:
         self._main.close()
@@ -60,6 +72,17 @@ class DamagedPages:
     def page(self, number: int) -> bytes:
         """The bytes of a page; zeros for what is missing at the end of the file, or on a disk
         that does not give it."""
+        data = self._stored(number)
+        return data if self._cipher is None else self._cipher.page(number, data)
+
+    def _fitting(self, keys: Sequence[Key]) -> PageCipher:
+        step = -(-self.count // _SAMPLE)
+        numbers = range(1, self.extra, step)
+        salts = dict.fromkeys((self._main.read(SALT_BYTES, 0), self._stored(1)[:SALT_BYTES]))
+        sample = [(number, self._stored(number)) for number in numbers]
+        return page_cipher.fitting(keys, salts, sample, _looks_right)
+
+    def _stored(self, number: int) -> bytes:
         if number in self._newer:
             path, at = self._newer[number]
             with path.open("rb") as stream:  # SQLite has no locks on it that closing drops

@@ -63,18 +63,14 @@ def recover(
     for path in (target, apart):
         if path.exists() or path.is_symlink():
             raise UsageError(f"{path} exists already. Choose another name for the new memory.")
-    if keys.is_encrypted(source):
-        raise DatabaseError(
-            f"{source} is encrypted, or no memory file. Its pages cannot be read. "
-            "Bring a backup back."
-        )
+    candidates = keys.candidates() if keys.was_encrypted(source) else None
     try:
-        pages = DamagedPages(source)
+        pages = DamagedPages(source, candidates)
     except OSError as error:
         raise DatabaseError(f"{source} cannot be read ({error.strerror or error}).") from error
     with contextlib.closing(pages), _written_aside(target) as part:
         work = Recovery(pages, source)
-        with contextlib.closing(Database(part)) as database:
+        with contextlib.closing(Database(part, key=pages.key)) as database:
             work.write(database, clock)
             limits = run.limits(0, None, None)
             run.Run(database, clock, shape, limits).work()

@@ -320,9 +320,9 @@ class Database:
             self._require_present()
 
     def pages(self) -> Pages | None:
-        """The pages of the file, in a reading() that has read already; None for a database
-        in memory or an encrypted one. Raises ValueError for a damaged file."""
-        return None if self._guard is None or self._key is not None else self._guard.pages()
+        """The pages of the file, in a reading() that has read already; None for a database in
+        memory. Raises ValueError for a damaged file, DatabaseError without what decrypts it."""
+        return None if self._guard is None else self._guard.pages(self._key)
 
     @contextlib.contextmanager
     def undurable(self) -> Iterator[None]:

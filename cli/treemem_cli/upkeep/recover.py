@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treemem_cli.context import note, print_json, stderr_is_terminal
+from treemem_cli.context import ask_for_key, note, print_json, stderr_is_terminal
 from treemem_cli.parameters import json_option
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def recover_command(file: Path, new: Path, as_json: bool) -> None:
     """
     import treemem
 
+    ask_for_key(file)
     if stderr_is_terminal():
         from treemem_cli.render import console
 

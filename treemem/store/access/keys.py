@@ -101,21 +101,33 @@ def configured_key() -> str | None:
 def is_encrypted(path: str | Path) -> bool:
     """Whether a memory file is encrypted: in its first page, and in others all over the file, all
     bytes are about equally frequent. A missing file is not."""
+    blocks = _randomness(path)
+    return bool(blocks) and all(blocks)
+
+
+def was_encrypted(path: Path) -> bool:
+    """Whether a memory file that is damaged was encrypted: half of its pages look so."""
+    blocks = _randomness(path)
+    return bool(blocks) and 2 * sum(blocks) >= len(blocks)
+
+
+def _randomness(path: str | Path) -> list[bool]:
+    """Whether the bytes of blocks all over a file are equally frequent; empty for a plain, a
+    missing and an empty file."""
     real = Path(path)
     try:
         blocks = real.stat().st_size // _BLOCK_BYTES
         file = HeldFile(real)
         try:
-            head = file.read(_BLOCK_BYTES, 0)
-            if head.startswith(_PLAIN):
-                return False
+            if not blocks or file.read(len(_PLAIN), 0) == _PLAIN:
+                return []
             numbers = {blocks * part // _BLOCKS_READ for part in range(_BLOCKS_READ)}
             read = (file.read(_BLOCK_BYTES, number * _BLOCK_BYTES) for number in sorted(numbers))
-            return blocks > 0 and all(len(set(block)) >= _VALUES_MIN for block in read)
+            return [len(set(block)) >= _VALUES_MIN for block in read]
         finally:
             file.close()
     except OSError:
-        return False
+        return []
 
 
 def _content(name: str) -> bytes:

@@ -11,12 +11,15 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from treemem.store.file.held import HeldFile
 from treemem.store.file.pages import Pages
 from treemem.store.file.sidecars import SHM, WAL
 from treemem.store.file.wal_index import Checkpoints, WalIndex
+
+if TYPE_CHECKING:
+    from treemem.store.access.keys import Key
 
 Identity = tuple[int, int]
 # relinked: the path is a link that now leads elsewhere; the open file is where it was.
@@ -78,9 +81,9 @@ class FileGuard:
         found = self._checkpoints
         return found is not None and found.attempted > found.backfilled
 
-    def pages(self) -> Pages:
+    def pages(self, key: Key | None = None) -> Pages:
         """The pages of the file. Call it in a read transaction that has read already."""
-        return Pages(self._memory_file, Path(self._real + WAL))
+        return Pages(self._memory_file, Path(self._real + WAL), key)
 
     def is_own(self, path: Path) -> bool:
         """Whether a path leads to one of the open files."""

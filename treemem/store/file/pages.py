@@ -12,8 +12,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from treemem.store.file.held import HeldFile
+
+if TYPE_CHECKING:
+    from treemem.store.access.keys import Key
+    from treemem.store.access.page_cipher import PageCipher
 
 _WAL_HEADER_BYTES = 32
 _FRAME_HEADER_BYTES = 24
@@ -28,14 +33,20 @@ class Pages:
     Create it in a read transaction that has read already: until its end no checkpoint copies a
     later commit into the main file. size: bytes of a page. usable: those that are not reserved.
     count: the pages of the file. free: those that are not in use. schema_version: as PRAGMA
-    schema_version, of the commit that is read. Raises OSError, and ValueError if the file is
-    damaged.
+    schema_version, of the commit that is read. key: of an encrypted file. Raises OSError, and
+    ValueError if the file is damaged.
     """
 
-    def __init__(self, main: HeldFile, wal: Path) -> None:
+    def __init__(self, main: HeldFile, wal: Path, key: Key | None = None) -> None:
         self._main, self._wal = main, wal
+        self._cipher: PageCipher | None = None
         (size,) = struct.unpack_from(">H", main.read(100, 0), 16)
         self.size = 65_536 if size == 1 else size
+        if key is not None:
+            from treemem.store.access.page_cipher import PAGE_BYTES, SALT_BYTES, PageCipher
+
+            self.size = PAGE_BYTES
+            self._cipher = PageCipher(key, main.read(SALT_BYTES, 0))
         if self.size < 512:
             raise ValueError(f"a page size of {self.size} bytes")
         self._salts = b""
@@ -56,7 +67,7 @@ class Pages:
             data = self._main.read(self.size, (number - 1) * self.size)
         if len(data) < self.size:
             raise ValueError(f"page {number} is missing")
-        return data
+        return data if self._cipher is None else self._cipher.page(number, data)
 
     def is_current(self) -> bool:
         """Whether the -wal file has not begun anew since, which makes its pages others."""
