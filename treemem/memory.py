@@ -24,6 +24,7 @@ from treemem.errors import UsageError
 from treemem.forgetting.api import ForgetMethods
 from treemem.models.embedders import QueryEmbedder
 from treemem.models.rerankers import KeptReranker
+from treemem.past.api import PastMethods
 from treemem.queue_api import QueueMethods
 from treemem.rule_api import RuleMethods
 from treemem.store import lookup, settings
@@ -83,6 +84,7 @@ class Memory(
     AskMethods,
     NameMethods,
     BackupMethods,
+    PastMethods,
 ):
     """One memory file.
 

@@ -25,6 +25,7 @@ from treemem.forms.schemas import schema as schema_in
 from treemem.models import pulling
 from treemem.plugins.finding import Plugin
 from treemem_cli import forms
+from treemem_cli.content.past import AsOf
 from treemem_cli.hooks.views import HooksStatus
 from treemem_cli.live import views
 from treemem_cli.upkeep.config import SettingView
@@ -114,8 +115,7 @@ def _planned() -> type:
 
 def outputs() -> dict[str, Any]:
     """The type of what each command prints with --json, by the name of the command."""
-    entries, rules = list[treemem.Entry], list[treemem.RuleView]
-    topics, work = list[treemem.TopicView], treemem.WorkReport
+    rules, topics, work = list[treemem.RuleView], list[treemem.TopicView], treemem.WorkReport
     return {
         "ingest": Union[Ingested, _planned()],  # noqa: UP007
         "discover": Union[list[DiscoveredLogs], Ingested],  # noqa: UP007
@@ -123,10 +123,10 @@ def outputs() -> dict[str, Any]:
         "formats": list[LogFormat],
         "formats explain": treemem.FileExplanation,
         "plan": _planned(),
-        "search": Union[treemem.SearchResult, treemem.SeveralResult],  # noqa: UP007
+        "search": Union[treemem.SearchResult, treemem.SeveralResult, AsOf],  # noqa: UP007
         "ask": treemem.Reply,
         **dict.fromkeys(("open", "resume"), treemem.Location),
-        "tree": list[treemem.Tree],
+        "tree": Union[list[treemem.Tree], AsOf],  # noqa: UP007
         "node show": treemem.Node,
         "node list": list[treemem.UpgradableNode],
         "node expand": list[Union[treemem.Node, treemem.Message]],  # noqa: UP007
@@ -134,14 +134,7 @@ def outputs() -> dict[str, Any]:
         "source list": list[treemem.SourceView],
         "source show": SourceShown,
         **dict.fromkeys(("rule list", "rule pin", "rule drop", "rule restore"), rules),
-        **dict.fromkeys(
-            (f"ledger {kind}" for kind in ("rules", "decisions", "open", "errors", "facts")),
-            entries,
-        ),
-        **dict.fromkeys(
-            (f"ledger {verb}" for verb in ("show", "close", "reopen", "drop", "restore")),
-            treemem.Entry,
-        ),
+        **_of_ledger(),
         **dict.fromkeys(
             (f"topic {verb}" for verb in ("list", "rename", "pin", "merge", "unmerge", "rebuild")),
             topics,
@@ -171,6 +164,17 @@ def outputs() -> dict[str, Any]:
         **_of_backups(),
         "doctor": Diagnosed,
         "recover": treemem.RecoveryReport,
+    }
+
+
+def _of_ledger() -> dict[str, Any]:
+    """The same for the commands of the ledger."""
+    lists = (f"ledger {kind}" for kind in ("rules", "decisions", "open", "errors", "facts"))
+    changes = (f"ledger {verb}" for verb in ("close", "reopen", "drop", "restore"))
+    return {
+        **dict.fromkeys(lists, Union[list[treemem.Entry], AsOf]),  # noqa: UP007
+        "ledger show": Union[treemem.Entry, AsOf],  # noqa: UP007
+        **dict.fromkeys(changes, treemem.Entry),
     }
 
 

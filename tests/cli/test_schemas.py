@@ -20,6 +20,7 @@ from treemem_cli.main import COMMANDS, cli
 
 ROOT = Path(__file__).parent.parent.parent
 DEMO = str(ROOT / "treemem" / "demo" / "session.jsonl")
+PAST = ["--as-of", "today"]
 # These need a network, a model or a person; their types are checked where they are tested.
 NOT_RUN = {"model pull", "model check", "watch", "embed"}
 
@@ -98,10 +99,10 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         "ingest": [[DEMO], [DEMO, "--dry-run"]], "plan": [[DEMO]],
         "formats explain": [[DEMO]],
         "search": [["October settlement"], ["October settlement", "--full"],
-                   ["what did we decide?"]],
+                   ["what did we decide?"], ["October settlement", *PAST]],
         "ask": [["who counted the sacks?"], ["what is still open?", "--full"]],
         "open": [[message]], "resume": [[message]],
-        "tree": [[], ["--full"], ["--topic", topics[0]]],
+        "tree": [[], ["--full"], ["--topic", topics[0]], PAST],
         "node show": [[node], [root, "--unproven"]], "node expand": [[root], [node]],
         "message show": [[message]],
         "source show": [["chat/2"], ["chat/2", "--messages"]],
@@ -114,7 +115,8 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         "session checkpoint": [["mill", DEMO]], "session resume": [[checkpoint]],
         "rule pin": [["Never push to main."]], "rule drop": [[ids("rule", "list")[0]]],
         "rule restore": [[ids("rule", "list")[0]]],
-        "ledger show": [[entries[0]]], "ledger close": [[entries[0]]],
+        "ledger errors": [[], PAST], "ledger show": [[entries[0]], [entries[0], *PAST]],
+        "ledger close": [[entries[0]]],
         "ledger reopen": [[entries[0]]], "ledger drop": [[entries[0]]],
         "ledger restore": [[entries[0]]],
         "topic rename": [[topics[0], "The garden"]], "topic pin": [[topics[0]]],

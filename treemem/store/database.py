@@ -125,6 +125,7 @@ class Database:
         self._replaced: str | None = None  # the message, once the file was found replaced
         self._is_rescued = False
         self._has_written = False
+        self.is_read_only = False  # True for that of a past time, which no work completes
         self._connection: Any = None
         self._digests: digests.Digests | None = None  # while the schema is that of this version
         with self._translated():

@@ -243,8 +243,11 @@ def missing(database: Database, setting: str | None) -> Notice | None:
     embedded = by_name[name].embedded if name in by_name else 0
     if embedded == total:
         return None
+    what = f"{label} has vectors for {embedded:,} of {count_of(total, 'node')}."
+    if database.is_read_only:
+        return Notice(what)
     return Notice(
-        f"{label} has vectors for {embedded:,} of {count_of(total, 'node')}.",
+        what,
         Hint("To compute the rest: memory.work()", "To compute the rest: treemem work"),
     )
 

@@ -8,6 +8,7 @@ import click
 
 from treemem_cli.completion import ids
 from treemem_cli.content.message import message_view
+from treemem_cli.content.past import as_of_option, open_seen, print_json_of, say_when
 from treemem_cli.context import note, open_memory, print_json
 from treemem_cli.parameters import json_option, plain_option, scope_options, utc_option
 from treemem_cli.render import is_terminal
@@ -24,6 +25,7 @@ KINDS: dict[str, tuple[EntryKind, str]] = {
 }
 # Entries that a terminal shows unless told otherwise.
 ON_SCREEN = 50
+_LIMIT_HELP = f"Print at most N. Default: {ON_SCREEN} on a terminal, else all."
 BEHIND = "Some messages are not in the ledger yet. Run: treemem work --max-calls 0"
 _STATE_STYLES = {"holds": "green", "closed": "dim", "superseded": "dim", "withdrawn": "red"}
 
@@ -50,12 +52,8 @@ def _list_command(word: str) -> click.Command:
     @click.option("--until", metavar="WHEN", help="First said at or before this time.")
     @click.option("--all", "every", is_flag=True, help="Also closed, replaced and dropped ones.")
     @click.option("--by-time", is_flag=True, help="In the order in which they were last said.")
-    @click.option(
-        "--limit",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help=f"Print at most N. Default: {ON_SCREEN} on a terminal, else all.",
-    )
+    @click.option("--limit", type=click.IntRange(min=1), metavar="N", help=_LIMIT_HELP)
+    @as_of_option
     @utc_option
     @plain_option
     @json_option
@@ -68,6 +66,7 @@ def _list_command(word: str) -> click.Command:
         every: bool,
         by_time: bool,
         limit: int | None,
+        as_of: str | None,
         plain: bool,
         as_json: bool,
     ) -> None:
@@ -75,7 +74,7 @@ def _list_command(word: str) -> click.Command:
 
         if limit is None and is_terminal() and not (plain or as_json):
             limit = ON_SCREEN
-        with open_memory(context) as memory:
+        with open_seen(context, as_of, scope, with_topics=False) as memory:
             states = ENTRY_STATES if every else ("holds",)
             entries = memory.ledger(
                 scope, kinds=[kind], states=states, since=since, until=until,
@@ -84,8 +83,10 @@ def _list_command(word: str) -> click.Command:
             total = memory.ledger.count(scope, states=states)[kind]
             is_behind = memory.is_behind("extract")
         if as_json:
-            print_json(entries)
+            print_json_of(memory, entries)
         else:
+            if not plain:
+                say_when(memory)
             _print(entries, word, total, plain=plain)
             if is_behind:
                 note(BEHIND)
@@ -109,10 +110,11 @@ for _word in KINDS:
 
 @ledger_command.command("show")
 @click.argument("entry_id", metavar="ID", shell_complete=ids("entry"))
+@as_of_option
 @utc_option
 @json_option
 @click.pass_context
-def show_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
+def show_entry(context: click.Context, entry_id: str, as_of: str | None, as_json: bool) -> None:
     """Show an entry and the messages that say it.
 
     What closed or replaced it, and the reasons of its salience, are shown too.
@@ -121,11 +123,12 @@ def show_entry(context: click.Context, entry_id: str, as_json: bool) -> None:
     Example:
       treemem ledger show 1a2b3c4d
     """
-    with open_memory(context) as memory:
+    with open_seen(context, as_of, with_topics=False) as memory:
         entry = memory.ledger.show(entry_id)
     if as_json:
-        print_json(entry)
+        print_json_of(memory, entry)
     else:
+        say_when(memory)
         _print_entry(entry)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from treemem_cli.content import several_files
+from treemem_cli.content.past import as_of_option, print_json_of, say_when, seen
 from treemem_cli.context import (
     NOTHING_STORED,
     for_shell,
@@ -102,6 +103,7 @@ class _SearchCommand(click.Command):
     default="",
     help="Leave out messages whose words all have these origins, such as pasted,result.",
 )
+@as_of_option
 @click.option("--explain", is_flag=True, help="Show the parts of each score.")
 @utc_option
 @plain_option
@@ -146,26 +148,26 @@ def search_command(
     """
     if not fts and not any(letter.isalnum() for word in words for letter in word):
         raise click.UsageError(f"There is no word to search for in {' '.join(words)!r}.")
-    query = " ".join(words)
-    options = {**filters, "fts": fts, "order": sort, "project": Path.cwd()}
+    query, options = " ".join(words), {**filters, "fts": fts, "order": sort, "project": Path.cwd()}
     if len(files := (context.obj or {}).get("dbs", ())) > 1:
         _search_several(
             context, files, query, options, explain=explain, plain=plain, as_json=as_json, full=full
         )
         return
-    with open_memory(context) as memory:
-        result = memory.search(query, **options)
-        is_empty = memory.is_empty
+    when = (options.pop("as_of"), options["scope"])
+    with open_memory(context) as memory, seen(memory, *when) as then:
+        result = then.search(query, **options)
+        about_it = NOTHING_STORED if memory.is_empty else "" if then.is_empty else _summary(result)
         result = memory.places.with_lines(result, query)
         if not as_json:
             memory.places.remember(result.passages, query)
     if as_json:
-        print_json(_unexplained(result, explain=explain or full), full=full)
+        print_json_of(then, _unexplained(result, explain=explain or full), full=full)
     elif plain:
         _print_rows(result.passages)
     else:
-        _print(result, query, explain=explain, fts=fts, full=full)
-        note(NOTHING_STORED if is_empty else _summary(result))
+        say_when(then)
+        _print(result, query, about_it, explain=explain, fts=fts, full=full)
     if not result.passages:
         context.exit(1)
 
@@ -199,7 +201,9 @@ def _print_rows(passages: Sequence[Passage], *, with_file: bool = False) -> None
     table.print(plain=True)
 
 
-def _print(result: SearchResult, query: str, *, explain: bool, fts: bool, full: bool) -> None:
+def _print(
+    result: SearchResult, query: str, about_it: str, *, explain: bool, fts: bool, full: bool
+) -> None:
     from treemem_cli.render import safe, text_screen
 
     screen = text_screen()
@@ -208,6 +212,8 @@ def _print(result: SearchResult, query: str, *, explain: bool, fts: bool, full: 
         screen.print(safe(rules), markup=False)
         screen.print()
     _print_passages(result.passages, query, explain=explain, fts=fts, full=full)
+    if about_it:
+        note(about_it)
 
 
 def _print_passages(
@@ -282,6 +288,8 @@ def _search_several(
     explain: bool, plain: bool, as_json: bool, full: bool,
 ) -> None:  # fmt: skip
     """Prints what several files answer; the exit code is 1 if one of them could not be searched."""
+    if options.pop("as_of") is not None:
+        raise click.UsageError("--as-of shows one memory file: give --db once.")
     result = several_files.search(files, query, options, remember=not as_json)
     if as_json:
         print_json(_unexplained(result, explain=explain or full), full=full)

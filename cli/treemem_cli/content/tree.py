@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.completion import ids
-from treemem_cli.context import NOTHING_STORED, note, open_memory, print_json
+from treemem_cli.content.past import as_of_option, open_seen, print_json_of, say_when
+from treemem_cli.context import NOTHING_STORED, note
 from treemem_cli.parameters import (
     full_option,
     json_option,
@@ -37,6 +38,7 @@ BEHIND = (
 )
 @scope_options("tool", "project")
 @click.option("--depth", type=click.IntRange(min=0), help="Show this many levels below the root.")
+@as_of_option
 @utc_option
 @json_option
 @full_option
@@ -48,6 +50,7 @@ def tree_command(
     topic: str | None,
     scope: Scope,
     depth: int | None,
+    as_of: str | None,
     as_json: bool,
     full: bool,
 ) -> None:
@@ -63,22 +66,25 @@ def tree_command(
       treemem tree latest
       treemem tree settlement --tool claude-code
     """
-    with open_memory(context) as memory:
-        tree = memory.tree(_scope(source, topic, scope), cite=as_json and full)
+    wanted = _scope(source, topic, scope)
+    with open_seen(context, as_of, wanted) as memory:
+        tree = memory.tree(wanted, cite=as_json and full)
         sources = {view.root_id: view for view in memory.sources()}
         digest = memory.digest(tree.scope)
         is_behind = tree.scope.kind == "everything" and memory.is_behind("global")
     if as_json:
-        print_json([tree], full=full)
+        print_json_of(memory, [tree], full=full)
         return
     from treemem_cli.content.digest import counts_line
     from treemem_cli.render import console, paged, safe
 
+    say_when(memory)
     if tree.root_id is None and is_behind:
         note("The tree of everything has not been built yet. Run: treemem work")
         return
     if tree.root_id is None:
-        note(NOTHING_STORED)
+        if as_of is None:
+            note(NOTHING_STORED)
         return
     screen = console()
     with paged(screen):

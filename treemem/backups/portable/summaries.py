@@ -9,7 +9,7 @@ Tested in tests/backups/portable/test_summaries.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,11 +60,14 @@ JOIN message m ON m.seq = c.message_seq WHERE p.rank = 0 AND st.kind = ? AND m.i
 """
 
 
-def lines(database: Database) -> Iterator[dict[str, Any]]:
-    """Yields a line for each view of a model, those of leaves first."""
+def lines(database: Database, nodes: Set[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Yields a line for each view of a model, those of leaves first. nodes: only of nodes with
+    these ids; None for all."""
     for seq, node, producer, rank, made_at_ms, offered, usable, *spent, refused in database.rows(
         _MADE_BY_MODELS
     ):
+        if nodes is not None and node not in nodes:
+            continue
         own = {row[0]: row for row in database.rows(_OWN, (seq,))}
         number = {statement: index for index, statement in enumerate(own)}
         yield {
