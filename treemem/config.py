@@ -134,6 +134,16 @@ LOG_PLACES: dict[str, tuple[str, ...]] = {
         "Library/Application Support/Zed/threads/threads.db",
         "AppData/Local/Zed/threads/threads.db",
     ),
+    "openhands": (
+        ".openhands/conversations/*/base_state.json",
+        ".openhands/conversations/*/subagents/*/base_state.json",
+        ".openhands/agent-canvas/conversations/*/base_state.json",
+        ".openhands/agent-canvas/conversations/*/subagents/*/base_state.json",
+        # Before version 1.
+        ".openhands/sessions/*/events/0.json",
+        ".openhands/users/*/conversations/*/events/0.json",
+        ".openhands-state/sessions/*/events/0.json",
+    ),
     # The list of sessions beside them has no dash in its name.
     "continue": (".continue/sessions/*-*.json",),
     # Crush lists its other projects itself, see its importer.
@@ -162,6 +172,8 @@ _OVERRIDES = (
     (".kiro/", "KIRO_HOME", ""),
     (".gemini/", "GEMINI_CLI_HOME", ".gemini/"),
     (".pi/agent/", "PI_CODING_AGENT_DIR", ""),
+    (".openhands/conversations/", "OPENHANDS_CONVERSATIONS_DIR", ""),
+    (".openhands/agent-canvas/conversations/", "OH_CONVERSATIONS_PATH", ""),
     (".continue/", "CONTINUE_GLOBAL_DIR", ""),
     (".local/share/crush/", "CRUSH_GLOBAL_DATA", ""),
     ("AppData/Local/crush/", "CRUSH_GLOBAL_DATA", ""),

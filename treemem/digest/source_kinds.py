@@ -14,8 +14,9 @@ from treemem.types import SourceKind
 KIND_OF_FORMAT: dict[str, SourceKind] = {
     **dict.fromkeys(
         ("aider", "antigravity", "claude-code", "cline", "codex", "continue", "copilot-cli",
-         "crush", "cursor", "gemini-cli", "goose", "kiro", "opencode", "pi", "specstory",
-         "trajectory", "vscode-copilot", "windsurf", "zed"), "agent"),
+         "crush", "cursor", "gemini-cli", "goose", "kiro", "opencode", "openhands", "pi",
+         "specstory", "trajectory", "vscode-copilot", "windsurf", "zed"),
+        "agent"),
     **dict.fromkeys(("chatgpt", "claude-ai", "llm"), "assistant"),
     **dict.fromkeys(
         ("discord", "irc", "messenger", "slack", "telegram", "whatsapp"), "people"),
@@ -28,9 +29,9 @@ TOOL_NAMES = {
     "claude-code": "Claude Code", "cline": "Cline", "codex": "Codex", "continue": "Continue",
     "copilot-cli": "Copilot CLI", "crush": "Crush", "cursor": "Cursor", "discord": "Discord",
     "gemini-cli": "Gemini CLI", "goose": "Goose", "irc": "IRC", "kiro": "Kiro",
-    "messenger": "Messenger", "opencode": "opencode", "pi": "pi", "slack": "Slack",
-    "telegram": "Telegram", "vscode-copilot": "VS Code Copilot", "whatsapp": "WhatsApp",
-    "windsurf": "Windsurf", "zed": "Zed",
+    "messenger": "Messenger", "opencode": "opencode", "openhands": "OpenHands", "pi": "pi",
+    "slack": "Slack", "telegram": "Telegram", "vscode-copilot": "VS Code Copilot",
+    "whatsapp": "WhatsApp", "windsurf": "Windsurf", "zed": "Zed",
 }  # fmt: skip
 # The speakers of a meeting, at least; two who talk are a conversation.
 MEETING_PEOPLE_MIN = 3

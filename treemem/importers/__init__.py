@@ -41,6 +41,7 @@ from treemem.importers.mail.importer import MailImporter
 from treemem.importers.markdown import Markdown
 from treemem.importers.messenger import Messenger
 from treemem.importers.opencode.importer import OpenCode
+from treemem.importers.openhands.importer import OpenHands
 from treemem.importers.pdf import Pdf
 from treemem.importers.pi import Pi
 from treemem.importers.plain_text import PlainText
@@ -77,6 +78,7 @@ IMPORTERS: tuple[Importer, ...] = (
     Zed(),
     Crush(),
     Continue(),
+    OpenHands(),
     Trajectory(),
     ChatGpt(),
     ClaudeAi(),

@@ -43,6 +43,7 @@ COMPANION_FORMATS = frozenset(
         "llm",
         "messenger",
         "opencode",
+        "openhands",
         "slack",
         "vscode-copilot",
         "zed",

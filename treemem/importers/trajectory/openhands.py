@@ -14,7 +14,7 @@ from treemem.importers.common.base import Skipped
 from treemem.importers.common.coerce import as_dict, as_text, id_text, no_message
 from treemem.importers.common.content import BlockReader, Content
 from treemem.importers.common.source_ids import sent_at
-from treemem.types import Message, MessageKind, Role
+from treemem.types import PARENT_AGENT, Message, MessageKind, Role
 
 EMPTY = "empty message"
 
@@ -43,6 +43,7 @@ class EventReader:
 
     def __init__(self) -> None:
         self._blocks = BlockReader()
+        self._delegated: set[str] = set()
 
     def read(self, event: dict[str, Any]) -> Message | Skipped:
         """The message of an event, or the reason for none."""
@@ -51,7 +52,7 @@ class EventReader:
         name = observation or as_text(event.get("action")) or ""
         role: Role = "tool"
         kind: MessageKind = "said"
-        if name in _STATES:
+        if name in _STATES and not as_dict(event.get("args")).get("summary"):
             return Skipped(no_message(name))
         if observation is not None:
             self._blocks.add_tool_result(
@@ -63,6 +64,7 @@ class EventReader:
             return Skipped(EMPTY)
         return content.message(
             role,
+            author=PARENT_AGENT if role == "other" else None,
             sent_at=sent_at(event.get("timestamp")),
             external_id=id_text(event.get("id")),
             kind=kind,
@@ -77,13 +79,22 @@ class EventReader:
         if name == "system":
             content.add(as_text(arguments.get("content")) or "")
             return "system", "injected"
+        if name == "condensation":
+            content.add(as_text(arguments.get("summary")) or "")
+            return "assistant", "summary"
         if name == "think":
             content.add(as_text(arguments.get("thought")) or "", "thinking")
             return "assistant", "said"
         if name in ("message", "finish", "reject"):
-            words = (as_text(arguments.get(key)) for key in _WORDS)
-            content.add(next(filter(None, words), ""))
+            text = next(filter(None, (as_text(arguments.get(key)) for key in _WORDS)), "")
+            content.add(text)
+            if is_users and text in self._delegated:
+                return "other", "said"
             return ("user" if is_users else "assistant"), "said"
+        if name == "delegate":
+            # Its task is logged once more, as a message of the user.
+            task = as_text(as_dict(arguments.get("inputs")).get("task"))
+            self._delegated.add(f"TASK: {task}")
         content.add(as_text(arguments.get("thought")) or "")
         rest = {key: value for key, value in arguments.items() if key not in _HIDDEN}
         use_id = id_text(event.get("id"))

@@ -1,0 +1,1 @@
+"""Reads OpenHands' conversations; see importer.py."""
