@@ -33,6 +33,7 @@ _HEAD_BYTES = 4_096
 # importing all of them takes longer than a search.
 COMPANION_FORMATS = frozenset(
     {
+        "antigravity",
         "chatgpt",
         "cline",
         "crush",
