@@ -388,6 +388,16 @@ def test_a_log_of_events_of_the_editor_is_read(tmp_path: Path) -> None:
     assert reasons(events) == ["no message: turn_start"]
 
 
+@pytest.mark.parametrize("value", [
+    [{"sessionId": ID, "title": "A", "dateCreated": "1", "workspaceDirectory": WORKSPACE}],
+    {"id": "sess_1", "title": "A", "workspacePaths": [WORKSPACE], "createdAt": AT},
+])  # fmt: skip
+def test_what_is_beside_sessions_has_no_messages(tmp_path: Path, value: object) -> None:
+    path = write_json(tmp_path / "sessions.json", value)
+    assert detected(path) == "kiro"
+    assert reasons(events_of(path, "kiro")) == [NO_MESSAGES]
+
+
 @pytest.mark.parametrize("rows", [
     [{"kind": "Prompt", "data": 3}], [{"payload": {"type": "user"}}], [{"history": [], "id": 1}],
     [{"role": "user", "content": "x"}],

@@ -20,6 +20,7 @@ from tests.helpers.stores import (
 from treemem import Memory
 from treemem.importers import LogFile, Skipped, by_name, detect
 from treemem.importers.vscode_copilot.changes import CHANGE, NO_PLACE
+from treemem.importers.vscode_copilot.importer import IN_LOG
 from treemem.origins.marking import mark
 from treemem.origins.spans import spans_of
 from treemem.types import Part
@@ -145,11 +146,21 @@ def test_a_log_of_changes_ends_in_the_messages_of_the_document(tmp_path: Path) -
     )
     assert detect(LogFile(path.name, path)).name == NAME
     events = events_of(path, NAME)
-    whole = events_of(stored(tmp_path, chat(FIRST, SECOND)), NAME)
+    whole = events_of(stored(tmp_path / "older", chat(FIRST, SECOND)), NAME)
     assert messages(events) == messages(whole)
     assert [source.title for source in sources(events)] == ["A faster export"]
     # There is no state of the input in the first line, so the draft has no place.
     assert reasons(events) == [CHANGE] * 2 + [NO_PLACE] + [CHANGE] * 7
+
+
+def test_a_document_that_was_left_beside_its_log_takes_no_request_back(tmp_path: Path) -> None:
+    old = stored(tmp_path, chat(FIRST))
+    path = logged(tmp_path, WHOLE, pushed(FIRST, SECOND))
+    with Memory.open(tmp_path / "m.sqlite3") as memory:
+        memory.ingest(path)
+        assert memory.ingest(old).added == 0
+        assert all(message.active for message in memory.messages(f"{NAME}/{CHAT}"))
+    assert reasons(events_of(old, NAME)) == [IN_LOG]
 
 
 def test_requests_that_were_sent_again_or_undone_are_not_active(tmp_path: Path) -> None:
@@ -169,7 +180,7 @@ def test_a_request_that_a_later_line_puts_back_is_told_once(tmp_path: Path) -> N
     path = logged(tmp_path, WHOLE, pushed(FIRST, SECOND), pushed(SECOND, i=0),
                   {"kind": 0, "v": chat(FIRST, SECOND)})  # fmt: skip
     assert messages(events_of(path, NAME)) == messages(
-        events_of(stored(tmp_path, chat(FIRST, SECOND)), NAME)
+        events_of(stored(tmp_path / "older", chat(FIRST, SECOND)), NAME)
     )
 
 
@@ -319,7 +330,7 @@ def test_a_damaged_line_costs_what_it_tells(tmp_path: Path) -> None:
     assert [m.text for m in messages(events)][-1] == "Done."
     problems = [event for event in events if isinstance(event, Skipped) and event.problem]
     assert [event.line for event in problems] == [3, 4]
-    torn = stored(tmp_path, chat(FIRST, SECOND))
+    torn = stored(tmp_path / "older", chat(FIRST, SECOND))
     torn.write_bytes(torn.read_bytes()[: torn.read_bytes().index(b"Go on")])
     assert len(messages(events_of(torn, NAME))) == 4
 

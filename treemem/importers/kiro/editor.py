@@ -69,6 +69,15 @@ def is_event(value: object) -> bool:
     return isinstance(kind, str) and kind in _PAYLOADS and bool(own)
 
 
+def is_settings(value: object) -> bool:
+    """Whether a document lists the sessions of a workspace, or is about a log of events."""
+    rows = value if isinstance(value, list) else [value]
+    keys = [as_dict(row).keys() for row in rows[:4]]
+    listed = [row >= {"sessionId", "workspaceDirectory"} and "history" not in row for row in keys]
+    about = [row >= {"id", "workspacePaths", "createdAt"} for row in keys]
+    return bool(keys) and (all(listed) or (all(about) and not isinstance(value, list)))
+
+
 # -- sessions ------------------------------------------------------------------------------
 
 

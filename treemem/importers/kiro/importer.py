@@ -84,7 +84,7 @@ def _reader_of(head: bytes) -> Read | None:
             return editor.read_chat
         if executions.is_execution(value):
             return editor.read_execution
-        if command_line.is_settings(value):
+        if command_line.is_settings(value) or editor.is_settings(value):
             return _read_settings
     return None
 

@@ -31,6 +31,7 @@ from treemem.importers.vscode_copilot.speech import Turn
 from treemem.types import Message, Source
 
 EMPTY = "empty request"
+IN_LOG = "chat, told by the log of changes beside it"
 NOT_AN_OBJECT = "no request: not an object"
 WAITING = "request that waits to be sent"
 
@@ -67,7 +68,9 @@ class VsCodeCopilot(Importer):
         return 0.85 if is_own else 0.0
 
     def read(self, file: LogFile) -> Iterator[Event]:
-        if is_log(file):
+        if self.retells(file):
+            yield Skipped(IN_LOG)
+        elif is_log(file):
             yield from _read_log(file)
         else:
             yield from _read_document(file)
@@ -75,7 +78,17 @@ class VsCodeCopilot(Importer):
     def companions(self, file: LogFile) -> Iterable[LogFile]:
         """What names the folder of the workspace that a chat is in."""
         beside = file.neighbour("..", _WORKSPACE)
-        return () if beside is None else (beside,)
+        return [each for each in (beside, _log_beside(file)) if each is not None]
+
+    def retells(self, file: LogFile) -> bool:
+        """Whether it is the document that a newer version left beside the log of changes."""
+        return _log_beside(file) is not None
+
+
+def _log_beside(file: LogFile) -> LogFile | None:
+    """The log of changes of the same chat, which goes on where the document ended."""
+    found = file.neighbour(f"{file.stem}.jsonl") if file.suffix == ".json" else None
+    return found if found is not None and is_uuid(file.stem) and found.size_bytes else None
 
 
 def is_log(file: LogFile) -> bool:

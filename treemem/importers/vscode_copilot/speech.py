@@ -221,7 +221,8 @@ class _Running:
 
 def _as_part(value: object) -> dict[str, Any]:
     """A part of a response; the first versions have its text alone."""
-    return {"value": value} if isinstance(value, str) else as_dict(value)
+    part = {"value": value} if isinstance(value, str) else as_dict(value)
+    return part if isinstance(part.get("kind"), str | None) else {**part, "kind": ""}
 
 
 def _spoken(part: dict[str, Any]) -> str | None:
