@@ -89,6 +89,8 @@ if TYPE_CHECKING:
         MergeReport,
         RestoreReport,
         SnapshotView,
+        SyncReport,
+        SyncTaken,
     )
     from treemem.browsing.names import KnownNames
     from treemem.browsing.on_day import DaysByTool, DaySource, SaidOnDay
@@ -355,6 +357,8 @@ __all__ = [  # noqa: RUF022
     "Summarizer",
     "Summary",
     "SummaryMode",
+    "SyncReport",
+    "SyncTaken",
     "TableSeen",
     "TableSpace",
     "TopicBrief",
@@ -522,6 +526,8 @@ if not TYPE_CHECKING:
         "MergeReport": "backups.values",
         "RestoreReport": "backups.values",
         "SnapshotView": "backups.values",
+        "SyncReport": "backups.values",
+        "SyncTaken": "backups.values",
         "check_backups": "backups.api",
         "list_backups": "backups.api",
         "restore": "backups.api",

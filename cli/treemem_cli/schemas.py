@@ -200,6 +200,7 @@ def _of_backups() -> dict[str, Any]:
         "restore": treemem.RestoreReport,
         "import": treemem.ImportReport,
         "merge": treemem.MergeReport,
+        "sync": treemem.SyncReport,
     }
 
 

@@ -140,6 +140,8 @@ def backup_arguments(path: Path, name: str) -> list[list[str]]:
     if name == "merge":
         with Memory.open(lines) as other:
             other.append("chat/1", [Message(text="We ship on Friday.")])
+    if name == "sync":
+        Path(f"{path}.shared").mkdir()
     if name == "import":
         assert run("--db", str(path), "export", lines).exit_code == 0
     listed = [[folder]]
@@ -147,6 +149,7 @@ def backup_arguments(path: Path, name: str) -> list[list[str]]:
         "backup make": [[folder], [f"{path}.copy"]], "backup list": listed, "backup check": listed,
         "restore": [[folder, f"{path}.new"]], "import": [[lines]],
         "merge": [[lines, "--dry-run"], [lines]],
+        "sync": [[f"{path}.shared", "--dry-run"], [f"{path}.shared"]],
     }.get(name, [])  # fmt: skip
 
 

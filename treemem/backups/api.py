@@ -22,6 +22,7 @@ from treemem.backups.values import (
     MergeReport,
     RestoreReport,
     SnapshotView,
+    SyncReport,
 )
 from treemem.errors import BackupError
 from treemem.forgetting import copies
@@ -143,6 +144,37 @@ class BackupMethods(Bounded):
 
         return merging.merged(self._database, Path(other), self._clock, self._shape,
                               dry_run=dry_run)  # fmt: skip
+
+    def sync(
+        self,
+        folder: str | Path,
+        *,
+        code: str | None = None,
+        dry_run: bool = False,
+        progress: BackupProgress | None = None,
+    ) -> SyncReport:
+        """Takes in what other machines have put into a folder that they share with this one, as
+        merge does, and puts there what is new here.
+
+        The folder, which must exist, may be kept equal by Syncthing, Dropbox or a network drive.
+        The first machine sets it up and gets a code in its report, by which others join once.
+        Messages that were forgotten on one machine are forgotten on all, without a question. What
+        has not arrived as a whole is taken in the next time. Killed at any point, the next sync
+        goes on. Segments can be read by who can read the folder, unless the memory is encrypted.
+        Raises UsageError if a code is needed or wrong, NotFoundError, BackupError and
+        DiskFullError.
+        """
+        from treemem.backups.syncing import syncing
+
+        return syncing.synced(self._database, Path(folder), self._clock, self._shape, code=code,
+                              dry_run=dry_run, progress=progress)  # fmt: skip
+
+    def sync_code(self, folder: str | Path) -> str:
+        """Returns the code by which other machines join a folder, which is a secret. Raises
+        UsageError if this memory has not joined it, and NotFoundError."""
+        from treemem.backups.syncing import syncing
+
+        return syncing.code_of(self._database, Path(folder))
 
 
 def list_backups(folder: str | Path) -> list[SnapshotView]:

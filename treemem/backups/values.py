@@ -117,3 +117,44 @@ class MergeReport:
     sessions: tuple[str, ...]
     dry_run: bool
     is_unfinished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SyncTaken:
+    """What was taken in of a machine. machine: its id in the folder. segments: files that were
+    read. Others as in MergeReport, of all of them together."""
+
+    machine: str
+    segments: int = 0
+    sources: int = 0
+    grown: int = 0
+    messages: int = 0
+    forgotten: int = 0
+    choices: int = 0
+    names: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What a sync has done. folder: the shared one. machine: the id of this memory there; None in a
+    dry run before it has one. is_new_machine: it has this id since now. code: by which other
+    machines join, if it was made now; else None. taken: by machine, what was taken in. sources,
+    messages: that were written. segments: files that were written, of written_bytes together.
+    removed: own files that others have replaced. waiting: sentences about files that are not whole
+    yet or cannot be taken in now, and are tried again the next time. refused: about files that were
+    made without the code, or are damaged. dry_run: True if nothing was changed; of taken, only
+    segments are counted then."""
+
+    folder: Path
+    machine: str | None
+    is_new_machine: bool
+    code: str | None
+    taken: tuple[SyncTaken, ...]
+    sources: int
+    messages: int
+    segments: int
+    written_bytes: int
+    removed: int
+    waiting: tuple[str, ...]
+    refused: tuple[str, ...]
+    dry_run: bool

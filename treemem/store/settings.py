@@ -32,6 +32,8 @@ BLOB_FOLDERS: Final = "attachment folders"
 IMPORTING: Final = "importing"
 # Where copies of this memory were written, as JSON; see forgetting/copies.py.
 COPIES: Final = "copies"
+# What the memory knows of the folders that it shares with other machines, with their codes.
+SYNC: Final = "sync"
 # In a file that is a backup: of which memory, when it was made, and how many messages it has.
 BACKUP_OF: Final = "backup of"
 

@@ -53,7 +53,7 @@ def said(memory: Memory, source: str = "chat/1") -> list[str]:
 
 def fill(memory: Memory, number: int = 6, first: int = 0) -> None:
     memory.append("chat/1", [
-        Message(text=prose(n, 12), role="user", external_id=f"m{n}",
+        Message(text=prose(n, 3), role="user", external_id=f"m{n}",
                 sent_at=START + timedelta(minutes=n)) for n in range(first, first + number)
     ])  # fmt: skip
 
@@ -82,17 +82,17 @@ def test_what_was_forgotten_there_is_forgotten_here_and_kept_out(tmp_path: Path)
             fill(memory)
         there.forget(messages=there.messages("chat/1")[2].id or "")
         assert here.merge(there.path).forgotten == 1
-        assert prose(2, 12) not in said(here)
+        assert prose(2, 3) not in said(here)
         assert here.forget.list()[0].chosen_by == ("message", "merge")
         assert here.merge(third.path).kept_out == 1  # which still has it
-        assert prose(2, 12) not in said(here)
+        assert prose(2, 3) not in said(here)
         fill(here)
-        assert prose(2, 12) not in said(here)
+        assert prose(2, 3) not in said(here)
         there.forget.undo(there.forget.list()[0].id)
         fill(there)
-        assert prose(2, 12) in said(there)
+        assert prose(2, 3) in said(there)
         here.merge(there.path)
-        assert prose(2, 12) not in said(here)
+        assert prose(2, 3) not in said(here)
 
 
 def test_words_that_were_forgotten_here_come_in_no_title_and_no_choice(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ Tested in tests/backups/merging/test_merging.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +47,11 @@ GROUP BY t.seq HAVING count(*) * 2 > ? ORDER BY count(*) DESC, t.id LIMIT 1
 
 
 def merged(
-    database: Database, path: Path, clock: Clock, shape: TreeShape, *, dry_run: bool
-) -> MergeReport:
-    """Takes in what another memory file has. See Memory.merge."""
+    database: Database, path: Path, clock: Clock, shape: TreeShape, *, dry_run: bool,
+    views: Iterable[dict[str, Any]] | None = None,
+) -> MergeReport:  # fmt: skip
+    """Takes in what another memory file has. See Memory.merge. views: what models wrote, as
+    summaries.lines; None for what the file has."""
     with opening.opened(database, path) as other, other.reading():
         opening.check(other)
         if dry_run:
@@ -64,7 +66,7 @@ def merged(
                 ]
             return _report(path, plan, grown=grown, dry_run=True)
         try:
-            return _merged(database, other, path, clock, shape)
+            return _merged(database, other, path, clock, shape, views)
         except (KeyError, TypeError, ValueError, AttributeError, ConstraintError) as error:
             raise BackupError(
                 f"{path} has what is no part of a memory ({type(error).__name__}: {error}).",
@@ -73,8 +75,9 @@ def merged(
 
 
 def _merged(
-    database: Database, other: Database, path: Path, clock: Clock, shape: TreeShape
-) -> MergeReport:
+    database: Database, other: Database, path: Path, clock: Clock, shape: TreeShape,
+    views: Iterable[dict[str, Any]] | None,
+) -> MergeReport:  # fmt: skip
     condemning.finish(database, clock, shape)
     forgotten = planning.forgotten_there(database, other)
     if forgotten:
@@ -94,7 +97,7 @@ def _merged(
     if not is_unfinished:
         with database.transaction():
             names = _put_names(database, other, plan)
-            for line in summaries.lines(other):
+            for line in summaries.lines(other) if views is None else views:
                 if _is_here(database, line["node"]):
                     good, bad = summaries.put(database, line)
                     passed, refused = passed + good, refused + bad

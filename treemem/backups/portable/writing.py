@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from treemem import times
@@ -33,14 +33,14 @@ from treemem.backups.portable.tables import OTHERS, SESSIONS
 from treemem.forgetting import tombstones
 from treemem.privacy.policy import Policy, policy_of
 from treemem.store import json_text, migrations, settings
-from treemem.store.database import Database
+from treemem.store.database import Database, json_list
 
 FORMAT = "treemem export"
 VERSION = 1
 # Settings that are secrets, or are about this file alone.
 _OWN = (settings.REDACTION, settings.REDACTION_KEY, settings.MEMORY_ID, settings.BLOB_FOLDERS,
         settings.COPIES, settings.BACKUP_OF, settings.SCRUB_PENDING, settings.SCRUBS,
-        settings.IMPORTING)  # fmt: skip
+        settings.IMPORTING, settings.SYNC)  # fmt: skip
 
 
 def lines(database: Database, now_ms: int, *, with_key: bool) -> Iterator[bytes]:
@@ -95,14 +95,29 @@ def _content(database: Database, *, with_key: bool) -> Iterator[dict[str, Any]]:
 
 _ALIASES = """
 SELECT a.alias, m.id FROM message_alias a JOIN message m ON m.seq = a.message_seq
-ORDER BY m.seq, a.alias
+{} ORDER BY m.seq, a.alias
 """
+# The messages of some sources, and those sources.
+_IN = """
+WHERE m.seq IN (SELECT message_seq FROM source_message WHERE source_seq IN (
+  SELECT seq FROM source WHERE id IN (SELECT value FROM json_each(?))))
+"""
+_AMONG = "WHERE s.id IN (SELECT value FROM json_each(?))"
+# Ids of sources; None for all.
+Of = Collection[str] | None
 _MARKS = "SELECT mark FROM tombstone WHERE forgetting_seq = ? ORDER BY mark"
 
 
-def aliases_of(database: Database) -> Iterator[dict[str, Any]]:
+def _some(database: Database, sql: str, condition: str, of: Of) -> Any:
+    """The rows of a query of all sources, or of some."""
+    if of is None:
+        return database.execute(sql.format(""))
+    return database.execute(sql.format(condition), (json_list(of),))
+
+
+def aliases_of(database: Database, of: Of = None) -> Iterator[dict[str, Any]]:
     """Yields a line for each id that a redacted message is recognized by."""
-    for alias, message_id in database.execute(_ALIASES):
+    for alias, message_id in _some(database, _ALIASES, _IN, of):
         yield {"type": "alias", "alias": alias, "message": message_id}
 
 
@@ -148,29 +163,29 @@ def without_key(policy: Policy) -> Policy:
 
 
 _SOURCES = """
-SELECT id, format, title, origin, parent_id, project, is_mine, created_at_ms FROM source
-ORDER BY seq
+SELECT s.id, s.format, s.title, s.origin, s.parent_id, s.project, s.is_mine, s.created_at_ms
+FROM source s {} ORDER BY s.seq
 """
 
 
-def sources_of(database: Database) -> Iterator[dict[str, Any]]:
+def sources_of(database: Database, of: Of = None) -> Iterator[dict[str, Any]]:
     """Yields a line for each source."""
-    for row in database.rows(_SOURCES):
+    for row in list(_some(database, _SOURCES, _AMONG, of)):
         names = ("id", "format", "title", "origin", "parent", "project", "is_mine", "created_at_ms")
         yield {"type": "source", **dict(zip(names, row, strict=True))}
 
 
 _ALL = """
-SELECT seq, id, identity, external_id, role, author, kind, sent_at, sent_at_ms, origin, text, exact,
-  extras FROM message ORDER BY seq
+SELECT m.seq, m.id, m.identity, m.external_id, m.role, m.author, m.kind, m.sent_at, m.sent_at_ms,
+  m.origin, m.text, m.exact, m.extras FROM message m {} ORDER BY m.seq
 """
 
 
-def messages_of(database: Database) -> Iterator[dict[str, Any]]:
+def messages_of(database: Database, of: Of = None) -> Iterator[dict[str, Any]]:
     """Yields a line for each message."""
     names = ("id", "identity", "external_id", "role", "author", "kind", "sent_at", "sent_at_ms",
              "origin")  # fmt: skip
-    for _, *row in database.execute(_ALL):
+    for _, *row in _some(database, _ALL, _IN, of):
         *plain, text, exact, extras = row
         words = text if exact is None else exact.decode("utf-8", "surrogatepass")
         line = {"type": "message", **dict(zip(names, plain, strict=True)), "text": words}
@@ -181,12 +196,12 @@ _PLACES = """
 SELECT s.id, sm.position, m.id, l.id, sm.state, sm.open_from
 FROM source_message sm JOIN source s ON s.seq = sm.source_seq
 JOIN message m ON m.seq = sm.message_seq LEFT JOIN log_session l ON l.seq = sm.session_seq
-ORDER BY s.seq, sm.position
+{} ORDER BY s.seq, sm.position
 """
 _LEAVES = """
 SELECT t.key, n.id, n.seq FROM source s JOIN tree t ON t.scope = 'source' AND t.key = s.id
 JOIN tree_node tn ON tn.tree_seq = t.seq AND tn.level = 0 JOIN node n ON n.seq = tn.node_seq
-ORDER BY s.seq, tn.position
+{} ORDER BY s.seq, tn.position
 """
 _SPANS = """
 SELECT m.id, ls.start, ls."end", ls.tokens FROM leaf_span ls
@@ -194,16 +209,16 @@ JOIN message m ON m.seq = ls.message_seq WHERE ls.node_seq = ? ORDER BY ls.ordin
 """
 
 
-def places_of(database: Database) -> Iterator[dict[str, Any]]:
+def places_of(database: Database, of: Of = None) -> Iterator[dict[str, Any]]:
     """Yields a line for each message of each source, in order."""
     names = ("source", "position", "message", "session", "state", "open_from")
-    for row in database.execute(_PLACES):
+    for row in _some(database, _PLACES, _AMONG, of):
         yield {"type": "place", **dict(zip(names, row, strict=True))}
 
 
-def leaves_of(database: Database) -> Iterator[dict[str, Any]]:
+def leaves_of(database: Database, of: Of = None) -> Iterator[dict[str, Any]]:
     """Yields a line for each sealed leaf of each source, in order."""
-    for source, node_id, seq in database.rows(_LEAVES):
+    for source, node_id, seq in list(_some(database, _LEAVES, _AMONG, of)):
         spans = [list(row) for row in database.rows(_SPANS, (seq,))]
         yield {"type": "leaf", "source": source, "id": node_id, "spans": spans}
 

@@ -1,6 +1,6 @@
 """treemem merge: takes in what another memory file has.
 
-Tested in tests/cli/upkeep/test_merge.py.
+Tested in tests/cli/machines/test_merge.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Commands that bring the memories of several machines together: merge, sync."""

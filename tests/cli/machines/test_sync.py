@@ -1,0 +1,66 @@
+"""Tests `treemem sync`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command_line import run, run_json
+from treemem import Memory, Message
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A shared folder; the memory of this machine has a message, that of the other none."""
+    monkeypatch.setenv("TREEMEM_DB", str(tmp_path / "memory.sqlite3"))
+    with Memory.open(None) as memory:
+        memory.append("chat/1", [Message(text="We ship on Friday, Željko.")])
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    return shared
+
+
+def test_machines_join_with_a_code_and_say_what_came(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = str(tmp_path / "other.sqlite3")
+    told = run("sync", str(folder), "--dry-run")
+    assert told.stdout == f"Would write 1 source with 1 message to {folder}.\n"
+    first = run("sync", str(folder))
+    assert first.exit_code == 0
+    lines = first.stdout.splitlines()
+    assert lines[0].startswith(f"Wrote 1 source with 1 message to {folder} (")
+    code = lines[1].rpartition(" ")[2]
+    assert "Keep the code secret" in first.stderr
+    assert run("sync", str(folder), "--show-code").stdout == f"{code}\n"
+    assert run("sync", str(folder)).stdout == "Nothing is new.\n"
+
+    refused = run("--db", other, "sync", str(folder))
+    assert (refused.exit_code, code in refused.output) == (1, False)
+    assert "treemem sync" in refused.stderr
+    assert run("--db", other, "sync", str(folder), "--join", stdin="wrong\n").exit_code == 1
+    joined = run("--db", other, "sync", str(folder), "--join", stdin=f"{code.lower()}\n")
+    assert joined.exit_code == 0
+    assert "1 message, 1 new source.\n" in joined.stdout
+    assert "Želj" in run("--db", other, "search", "Friday").stdout
+    monkeypatch.setenv("TREEMEM_SYNC_CODE", code)
+    third = run_json("--db", str(tmp_path / "third.sqlite3"), "sync", str(folder))
+    assert (third["taken"][0]["messages"], third["code"]) == (1, None)
+
+
+def test_a_file_that_was_made_without_the_code_is_named_and_exits_with_1(folder: Path) -> None:
+    assert run("sync", str(folder)).exit_code == 0
+    (folder / ("f" * 16)).mkdir()
+    name = "0" * 64 + "-1.segment"
+    (folder / ("f" * 16) / name).write_bytes(b"x")
+    result = run("sync", str(folder))
+    assert result.exit_code == 1
+    assert name in result.stderr
+    assert result.stderr.startswith("Refused: ")
+
+
+def test_a_folder_that_is_missing_is_an_error(tmp_path: Path, folder: Path) -> None:
+    result = run("sync", str(tmp_path / "missing"))
+    assert (result.exit_code, "There is no folder" in result.stderr) == (1, True)
+    assert run("sync", str(folder), "--every", "0s").exit_code == 2

@@ -1,0 +1,1 @@
+"""Keeps the memories of several machines equal through a folder that they share."""
