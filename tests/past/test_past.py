@@ -57,7 +57,9 @@ def history(draw: random.Random, number: int) -> list[Event]:
         )  # fmt: skip
         kind = draw.choice(("say", "say", "say", "untimed", "edit", "rewind"))
         if kind == "edit" and held:
-            old = held.pop(draw.randrange(len(held)))
+            at_old = draw.randrange(len(held))
+            old = held[at_old]
+            del held[: at_old + 1]  # only what follows to the end is taken back, as in real logs
             new = replace(new, external_id=old.external_id, role=old.role)
             events.append(Event(at, source, (new,)))
         elif kind == "rewind" and len(held) > 2:
@@ -182,6 +184,20 @@ def test_a_part_has_no_other_projects(tmp_path: Path) -> None:
             assert {view.source.id for view in part.sources()} == {"chat/0", "chat/1"}
         with memory.as_of("2026-03-01", Scope.where(project="bank")) as part:
             assert {view.source.id for view in part.sources()} == {"chat/2"}
+
+
+def test_it_says_when_what_is_asked_about_begins(tmp_path: Path) -> None:
+    with memory_at(":memory:") as memory:
+        for day in (1, 2):
+            said = Message(text="We ship on Friday.", sent_at=f"2026-03-0{day}T09:00:00Z")
+            memory.append(f"chat/{day}", [said], project=f"/w/{day}")
+        memory.work(max_calls=0)
+        with memory.as_of("2026-03-01", Scope.source("chat/2")) as past:
+            assert past.notices[0].endswith(
+                "of source chat/2 was said by 2026-03-01 23:59: it begins at 2026-03-02 09:00."
+            )
+        with memory.as_of("2026-03-01", Scope.source("chat/1")) as past:
+            assert not past.notices
 
 
 def test_nothing_of_it_comes_to_the_file_and_it_cannot_be_changed(tmp_path: Path) -> None:

@@ -18,13 +18,6 @@ from treemem.sessions.boundary import Bounded
 from treemem.times import Clock
 from treemem.types import Scope, TreeShape
 
-_BEGINNING = "SELECT min(sent_at_ms) FROM message"
-
-
-def shown(at_ms: int) -> str:
-    """A time for the user, in the zone of this machine, without seconds."""
-    return times.local(at_ms).isoformat(" ", "minutes")[:16]
-
 
 @checked
 class PastMethods(Bounded):
@@ -74,10 +67,4 @@ class PastMethods(Bounded):
         made: Any = type(self)
         past: Self = made(database, lambda: until_ms, self._shape, self._agent)
         past._as_of_ms = until_ms
-        began_ms = self._database.value(_BEGINNING)
-        if database.row("SELECT 1 FROM source LIMIT 1") is None and began_ms is not None:
-            database.add_notices([
-                f"Nothing that is stored here was said by {shown(until_ms)}: this memory begins at "
-                f"{shown(began_ms)}."
-            ])  # fmt: skip
         return past

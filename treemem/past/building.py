@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from treemem import times
 from treemem.backups.portable import summaries
 from treemem.digest import scopes
 from treemem.errors import AmbiguousIdError, NotFoundError, UsageError
@@ -54,6 +55,10 @@ UNION
 SELECT sm.source_seq FROM entry e JOIN statement st ON st.entry_seq = e.seq
 JOIN citation c ON c.statement_seq = st.seq JOIN source_message sm ON sm.message_seq = c.message_seq
 WHERE e.for_good = 1
+"""
+_BEGINNING = """
+SELECT min(m.sent_at_ms) FROM source_message sm JOIN message m ON m.seq = sm.message_seq
+WHERE :these IS NULL OR sm.source_seq IN (SELECT value FROM json_each(:these))
 """
 _TOP = "SELECT seq FROM source WHERE parent_id IS NULL ORDER BY seq"
 # Tables of which the rows of some messages or sources are taken over, with what they are named by.
@@ -118,8 +123,11 @@ def _fill(
     past: Database, database: Database, until_ms: int, scope: Scope | None, shape: TreeShape,
     progress: StepProgress | None, *, above: bool,
 ) -> None:  # fmt: skip
-    chosen = _sources_for(database, scope, until_ms)
+    asked = _sources_of(database, scope, until_ms)
+    chosen = None if asked is None else _with_others(database, asked)
     histories = _histories(database, chosen, until_ms)
+    if histories.keys().isdisjoint(histories if asked is None else asked):
+        _say_beginning(past, database, until_ms, scope, asked)
     with past.transaction():
         _copy(past, database, histories)
         _put_choices(past, database, until_ms)
@@ -155,21 +163,43 @@ def _fill(
 # -- what is needed --------------------------------------------------------------------
 
 
-def _sources_for(database: Database, scope: Scope | None, until_ms: int) -> list[int] | None:
-    """The sources that questions about a scope need; None for all. A name that does not tell is
-    left to those who ask the past memory for it."""
+def _sources_of(database: Database, scope: Scope | None, until_ms: int) -> Sequence[int] | None:
+    """The sources of a scope; None for all. A name that does not tell is left to those who ask the
+    past memory for it."""
     if scope is None or scope.kind in ("everything", "topic") or scope.topic_id is not None:
         return None
     if scope.kind == "source" and scope.key == scopes.LATEST:
-        found: Sequence[int] | None = _latest(database, until_ms)
-    else:
-        try:
-            found = scopes.source_seqs(database, scope)
-        except (NotFoundError, AmbiguousIdError):
-            return None
-    if found is None:
+        return _latest(database, until_ms) or None
+    try:
+        return scopes.source_seqs(database, scope)
+    except (NotFoundError, AmbiguousIdError):
         return None
-    return [seq for (seq,) in database.rows(_AROUND, {"these": json_list(found)})]
+
+
+def _with_others(database: Database, asked: Sequence[int]) -> list[int]:
+    """These sources, and those whose entries belong together with theirs."""
+    return [seq for (seq,) in database.rows(_AROUND, {"these": json_list(asked)})]
+
+
+def _say_beginning(
+    past: Database, database: Database, until_ms: int, scope: Scope | None,
+    asked: Sequence[int] | None,
+) -> None:  # fmt: skip
+    """Adds a notice that nothing had been said, and when that began."""
+    of_asked = {"these": None if asked is None else json_list(asked)}
+    began_ms = database.value(_BEGINNING, of_asked)
+    if began_ms is not None:
+        what, it = (
+            ("that is stored here", "this memory") if asked is None else (f"of {scope}", "it")
+        )
+        past.add_notices([
+            f"Nothing {what} was said by {_shown(until_ms)}: {it} begins at {_shown(began_ms)}."
+        ])  # fmt: skip
+
+
+def _shown(at_ms: int) -> str:
+    """A time for the user, in the zone of this machine, without seconds."""
+    return times.local(at_ms).isoformat(" ", "minutes")[:16]
 
 
 def _latest(database: Database, until_ms: int) -> list[int]:
