@@ -127,7 +127,8 @@ def _mails(log: Path) -> int:
 def _table_rows(log: Path) -> int:
     with closing(sqlite3.connect(log)) as connection:
         names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
-        return sum(len(row) for (name,) in names for row in connection.execute(f"TABLE {name}"))
+        statements = [f"SELECT * FROM {name}" for (name,) in names]
+        return sum(len(row) for statement in statements for row in connection.execute(statement))
 
 
 def _text_lines(log: Path) -> int:
