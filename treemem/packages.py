@@ -1,4 +1,5 @@
-"""Words the commands that install a missing package, for the interpreter that runs.
+"""Words the commands that install a missing package, for the interpreter that runs, and notices
+that the code on the disk was replaced meanwhile.
 
 The name treemem on PyPI is not this project's, so no command may name it.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 from treemem.patterns import lazy_regex
@@ -14,6 +16,9 @@ from treemem.patterns import lazy_regex
 # The extra in a line of the package's metadata: "httpx<1,>=0.27; extra == 'endpoint'".
 _EXTRA = lazy_regex(r"extra\s*==\s*[\"']([\w-]+)[\"']")
 
+
+# When this process began to load the code, in ns since 1970.
+_LOADED_NS = time.time_ns()
 
 # The variables that give the key of an encrypted memory file.
 KEY_VARIABLES = ("TREEMEM_KEY", "TREEMEM_KEY_FILE", "TREEMEM_KEY_COMMAND", "TREEMEM_NEW_KEY")
@@ -67,6 +72,21 @@ def child_environment() -> dict[str, str]:
         path = environment.get("PYTHONPATH")
         environment["PYTHONPATH"] = f"{path}{os.pathsep}{root}" if path else str(root)
     return environment
+
+
+def was_replaced() -> bool:
+    """Whether a module of treemem was written since this process began to load them, as by an
+    upgrade: a process that it starts now would run other code."""
+    modules = Path(__file__).parent.rglob("*.py")
+    return any(_written_ns(module) > _LOADED_NS for module in modules)
+
+
+def _written_ns(path: Path) -> int:
+    try:
+        status = path.stat()
+    except OSError:  # it was removed
+        return time.time_ns()
+    return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _packages_of(extra: str) -> list[str]:

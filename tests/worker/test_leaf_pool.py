@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from benchmarks.data.logs import Writer
-from treemem import Memory, Message
+from treemem import Memory, Message, packages
 from treemem.ingest import files
 from treemem.ledger.matching import is_retraction, words_of
 from treemem.proposals import View
@@ -79,6 +79,26 @@ def test_views_are_the_same_in_any_number_of_processes(database: Database, proce
         assert made_by(database, pool) == alone(database)
         assert len(children(pool)) == processes
         assert made_by(database, pool) == alone(database)
+
+
+def test_after_an_upgrade_no_process_is_started_and_that_is_said(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packages, "_LOADED_NS", 0)
+    with LeafPool(2) as pool:
+        assert made_by(database, pool) == alone(database)
+        assert children(pool) == []
+    assert ["upgraded while this process runs" in said for said in database.notices] == [True]
+
+
+def test_a_process_of_another_version_costs_nothing_but_its_time(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = alone(database)
+    with LeafPool(1) as pool:
+        monkeypatch.setattr(leaf_results, "result_from", lambda plain: plain["newer field"])
+        assert made_by(database, pool) == expected
+        assert children(pool) == []
 
 
 def test_a_process_makes_a_share(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Any, Self
 
-from treemem.packages import child_environment
+from treemem.packages import child_environment, was_replaced
 from treemem.store.database import Database
 from treemem.worker import leaf_results
 from treemem.worker.leaf_results import LeafResult
@@ -41,6 +41,12 @@ PROCESSES_MAX = 3
 # Leaves after which processes are worth their start, which takes as long as about thirty leaves.
 START_AFTER_LEAVES = 48
 _SIZE_BYTES = 8
+# What the answer of a process with other code leads to.
+_OTHER_CODE = (LookupError, TypeError, ValueError, AttributeError, ImportError, pickle.PickleError)
+_REPLACED = (
+    "treemem was upgraded while this process runs the earlier version. It goes on, more slowly: "
+    "end it, and start it again."
+)
 _END_SECONDS = 5.0
 
 
@@ -90,6 +96,9 @@ class LeafPool:
         process has other things to do first, so they may take all."""
         self._asked += len(leaf_seqs)
         if self._processes is None and self._wanted and self._asked >= START_AFTER_LEAVES:
+            if was_replaced():
+                self._wanted = 0
+                database.add_notices([_REPLACED])
             self._processes = [_Process() for _ in range(self._wanted)]
         run = LeafRun(database, leaf_seqs, self._processes or [])
         if is_early:
@@ -208,8 +217,13 @@ class _Process:
             if answer is None:
                 self.close()
                 return
-            plain = pickle.loads(answer)  # noqa: S301 - from this program
-            self._held.popleft().results = [*map(leaf_results.result_from, plain)]
+            try:
+                plain = pickle.loads(answer)  # noqa: S301 - from this program
+                results = [*map(leaf_results.result_from, plain)]
+            except _OTHER_CODE:
+                self.close()
+                return
+            self._held.popleft().results = results
 
     def close(self) -> None:
         for parcel in self._held:
