@@ -595,5 +595,5 @@ class Database:
         if isinstance(error, self._driver.IntegrityError):
             return ConstraintError(f"{self.path}: {error}")
         if self._key is not None and "not a database" in str(error):
-            return DatabaseKeyError(f"The key of {self.path} is wrong.", hint=keys.GIVE_KEY)
+            return DatabaseKeyError(keys.WRONG.format(self.path), hint=keys.GIVE_KEY)
         return sqlite_errors.translate(error, self.path, self._marker.holder())

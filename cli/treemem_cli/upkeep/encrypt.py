@@ -53,6 +53,13 @@ def encrypt_command(context: click.Context) -> None:
         if overwritten
         else "The plain file has other names, which still lead to it: delete them."
     )
+    with treemem.Memory.open(path, key=key) as memory:
+        plain = [copy.path for copy in memory.copies()
+                 if copy.is_there and not treemem.is_encrypted(copy.path)]  # fmt: skip
+    if plain:
+        from treemem_cli.render import safe
+
+        note(f"Not encrypted, since they were made before: {safe(', '.join(plain))}")
 
 
 @click.command("decrypt")

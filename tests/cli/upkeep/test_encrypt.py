@@ -62,7 +62,8 @@ def test_without_a_key_or_with_a_wrong_one_a_command_fails_with_a_sentence(
     wrong = run("tree")
     assert wrong.exit_code == 1
     assert wrong.stderr == (
-        f"Error: The key of {path} is wrong. "
+        f"Error: The key of {path} is wrong, or the first page of the file is damaged: then "
+        "treemem recover reads the others. "
         "Set TREEMEM_KEY, TREEMEM_KEY_FILE or TREEMEM_KEY_COMMAND.\n"
     )
     monkeypatch.delenv("TREEMEM_KEY")
@@ -70,6 +71,13 @@ def test_without_a_key_or_with_a_wrong_one_a_command_fails_with_a_sentence(
     assert missing.exit_code == 1
     assert missing.stderr.count("\n") == 1
     assert "Its key is missing" in missing.stderr
+
+
+def test_copies_that_stay_plain_are_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = path.with_name("copy.sqlite3")
+    assert run("backup", str(copy)).exit_code == 0
+    monkeypatch.setenv("TREEMEM_KEY", KEY)
+    assert f"Not encrypted, since they were made before: {copy}\n" in run("encrypt").stderr
 
 
 def test_the_key_is_changed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

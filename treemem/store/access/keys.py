@@ -20,6 +20,10 @@ GIVE_KEY = Hint(
     "Pass it as key, or set TREEMEM_KEY, TREEMEM_KEY_FILE or TREEMEM_KEY_COMMAND.",
     "Set TREEMEM_KEY, TREEMEM_KEY_FILE or TREEMEM_KEY_COMMAND.",
 )
+WRONG = (
+    "The key of {} is wrong, or the first page of the file is damaged: then treemem recover reads "
+    "the others."
+)
 _PLAIN = b"SQLite format 3\0"
 _RAW_DIGITS = 64
 # How long a command may take, which perhaps asks the user to touch something.
