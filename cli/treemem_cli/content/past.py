@@ -78,4 +78,4 @@ def _making() -> Iterator[Callable[[int, int], None] | None]:
     from treemem_cli.render import console
 
     with console(stderr=True).status("Reading messages …") as status:
-        yield lambda done, total: status.update(f"Made {done:,} of {total:,} messages a memory")
+        yield lambda done, total: status.update(f"Read {done:,} of {total:,} messages")
