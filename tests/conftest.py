@@ -22,6 +22,7 @@ from treemem.store.database import Database
 from treemem.types import TreeShape
 
 START_MS = 1_764_000_000_000
+DEMO = Path(__file__).parent.parent / "treemem" / "demo" / "session.jsonl"
 
 # The folders whose tests run the steps of the schema for every new file.
 REAL_STEPS = frozenset({"store", "regressions", "recovery", "faults"})
@@ -94,6 +95,22 @@ def shape() -> TreeShape:
 @pytest.fixture
 def memory(database: Database, clock: FakeClock, shape: TreeShape) -> Iterator[Memory]:
     with Memory(database, clock, shape) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def demo_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory with the session of the demo, which no test changes."""
+    path = tmp_path_factory.mktemp("demo") / "memory.sqlite3"
+    with Memory.open(path, clock=FakeClock()) as memory:
+        memory.ingest([DEMO])
+    return path
+
+
+@pytest.fixture
+def demo(demo_file: Path, tmp_path: Path, clock: FakeClock) -> Iterator[Memory]:
+    """A memory of the test's own with the session of the demo."""
+    with Memory.open(shutil.copy(demo_file, tmp_path / "demo.sqlite3"), clock=clock) as opened:
         yield opened
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,9 @@ def model(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
 def empty_memory() -> None:
     """Creates the default memory, which commands that only read do not."""
     Memory.open().close()
+
+
+@pytest.fixture
+def demo_at_home(demo_file: Path) -> None:
+    """The default memory with the session of the demo."""
+    shutil.copy(demo_file, os.environ["TREEMEM_DB"])

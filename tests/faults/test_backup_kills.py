@@ -33,7 +33,8 @@ KINDS = ("file", "folder", "restore", "overwrite")
 def drive(
     step: int, kind: str, memory: Path, target: Path | str
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(DRIVER), str(step), kind, str(memory), str(target)]
+    # Without -B a module that was changed would be compiled and stored by one run, in more steps.
+    command = [sys.executable, "-B", str(DRIVER), str(step), kind, str(memory), str(target)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 

@@ -175,12 +175,20 @@ def test_a_session_killed_at_any_step_has_what_was_acknowledged(tmp_path: Path) 
     kill_often(tmp_path, KILLS_FEW)
 
 
+@pytest.fixture(scope="module")
+def killed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a session that was killed once, which no test changes."""
+    place = Killed(tmp_path_factory.mktemp("once"))
+    place.check(place.kill(at=400))
+    return place.folder
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_session_killed_within_a_function_has_what_was_acknowledged(
-    tmp_path: Path, function: str
+    killed_once: Path, tmp_path: Path, function: str
 ) -> None:
-    place = Killed(tmp_path)
-    place.check(place.kill(at=400))
+    place = Killed(tmp_path, runs=2)
+    shutil.copytree(killed_once, tmp_path, dirs_exist_ok=True)
     for step in STEPS_WITHIN:
         place.check(place.kill(at=step, within=function))
 

@@ -8,17 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import DEMO
 from treemem import AmbiguousIdError, Memory, Message, NotFoundError, Scope
 
-DEMO = Path(__file__).parents[2] / "treemem" / "demo" / "session.jsonl"
 SESSION = "69cb1603-6279-4281-ab6f-b4eac46a4057"
 SOURCE = f"claude-code/{SESSION}"
-
-
-@pytest.fixture
-def demo(memory: Memory) -> Memory:
-    memory.ingest([DEMO])
-    return memory
 
 
 def uuid_in(line: int | None) -> str:

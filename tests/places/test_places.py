@@ -10,22 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import DEMO
 from tests.helpers.command_line import run, run_json
 from treemem import LogFile, Memory, Message, NotFoundError, Passage, Place, SearchResult
 from treemem.places import lines, resuming
 
-DEMO = Path(__file__).parents[2] / "treemem" / "demo" / "session.jsonl"
 SESSION = "69cb1603-6279-4281-ab6f-b4eac46a4057"
 
 
 # -- the place -------------------------------------------------------------------------
-
-
-@pytest.fixture
-def demo(memory: Memory) -> Memory:
-    memory.ingest([DEMO])
-    memory.work(max_calls=0)
-    return memory
 
 
 def said_in(line: str) -> str:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 NARROW = 76
 # How long no key must be pressed before a search starts, in seconds.
 DEBOUNCE_SECONDS = 0.25
+LAYOUT_SECONDS, LAYOUT_TRIES = 0.05, 40
 # The tokens of all results of a search.
 BUDGET_TOKENS = 6_000
 # The rows of words that are shown above or below a match, where there is room.
@@ -295,12 +296,12 @@ class Browser(App[None]):
     def _highlight_hit(self, event: OptionList.OptionHighlighted) -> None:
         if event.option_index < len(self._hits):
             self._show(views.hit_words(self._hits[event.option_index], self._query))
-            # Subtle: the rows of the words are known once they are laid out.
-            self.call_after_refresh(self._scroll_to_match)
+            self.call_after_refresh(self._scroll_to_match, LAYOUT_TRIES)
 
-    def _scroll_to_match(self) -> None:
+    def _scroll_to_match(self, tries: int) -> None:
         """Scrolls to the match of the selected result: with the beginning of its message if both
-        fit, and otherwise with the rows above it."""
+        fit, and otherwise with the rows above it. Subtle: the rows of the words are known once they
+        are laid out, which on a busy machine may be after a refresh; tries is how often to wait."""
         pane, text = self.query_one("#words", VerticalScroll), self.query_one("#text", Static)
         strips = text.render_lines(text.size.region)
         rows = {
@@ -310,6 +311,9 @@ class Browser(App[None]):
             if segment.style is not None
             for name in segment.style.meta
         }
+        if views.MATCH not in rows and tries:
+            self.set_timer(LAYOUT_SECONDS, lambda: self._scroll_to_match(tries - 1))
+            return
         match = rows.get(views.MATCH, 0)
         start = rows.get(views.START, match)
         fits = match - start < pane.size.height - ROWS_AROUND

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import select
+import shutil
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import DEMO, FakeClock
 from tests.helpers.command_line import run
 from treemem import Memory, Message
 
@@ -22,13 +24,13 @@ pytest.importorskip("textual", reason="needs the extra: browse")
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from treemem_cli.browse.app import DEBOUNCE_SECONDS, EMPTY, NOTHING, Browser
+from treemem_cli.browse.app import EMPTY, NOTHING, Browser
 from treemem_cli.start import INTERRUPTED
 
 ROOT = Path(__file__).parents[3]
-DEMO = ROOT / "treemem" / "demo" / "session.jsonl"
 PAGE = ROOT / "docs" / "how-to" / "browse.md"
 SESSION = "69cb1603-6279-4281-ab6f-b4eac46a4057"
+POLL_SECONDS, POLLS_MAX = 0.02, 1_500
 HOSTILE = "[bold]loud[/bold] [@click=app.quit]press[/] \x1b[31mred \x9b2J \u202edlrow [/nothing]"
 
 Steps = Callable[["Screen"], Awaitable[None]]
@@ -66,8 +68,16 @@ class Screen:
 
     async def type(self, words: str) -> None:
         await self.press("slash", "ctrl+u", *("space" if char == " " else char for char in words))
-        await self._pilot.pause(2 * DEBOUNCE_SECONDS)
+        await self.until(lambda: self.app._query == words)
         await self.settle()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Waits for what comes by a timer, however busy the machine is."""
+        for _ in range(POLLS_MAX):
+            if condition():
+                return
+            await self._pilot.pause(POLL_SECONDS)
+        pytest.fail(f"this did not come to the screen:\n{self.text}")
 
     async def settle(self) -> None:
         for _ in range(3):
@@ -131,12 +141,6 @@ def browse(memory: Memory, steps: Steps, size: tuple[int, int] = (80, 24), words
             await steps(screen)
 
     asyncio.run(go())
-
-
-@pytest.fixture
-def demo(memory: Memory) -> Memory:
-    memory.ingest([DEMO])
-    return memory
 
 
 # -- reading -----------------------------------------------------------------------------
@@ -313,8 +317,8 @@ def test_words_that_match_are_marked(demo: Memory) -> None:
     browse(demo, steps)
 
 
-@pytest.fixture
-def farm(memory: Memory) -> Memory:
+@pytest.fixture(scope="module")
+def farm_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four hundred messages of a day's chores, and in three of them what is searched."""
 
     def said(number: int) -> str:
@@ -324,12 +328,20 @@ def farm(memory: Memory) -> Memory:
             return "\n".join(["The feed is low. [bold]x[/bold]"] * 40 + ["Buy a [b]harrow[/b]."])
         return f"{number} " + "the list of all that must be done before it snows " * 3
 
-    memory.append("chat/farm", [
-        Message(text=said(number), sent_at="2026-01-01T10:00:00Z", external_id=str(number))
-        for number in range(400)
-    ])  # fmt: skip
-    memory.work(max_calls=0)
-    return memory
+    path = tmp_path_factory.mktemp("farm") / "memory.sqlite3"
+    with Memory.open(path, clock=FakeClock()) as memory:
+        memory.append("chat/farm", [
+            Message(text=said(number), sent_at="2026-01-01T10:00:00Z", external_id=str(number))
+            for number in range(400)
+        ])  # fmt: skip
+        memory.work(max_calls=0)
+    return path
+
+
+@pytest.fixture
+def farm(farm_file: Path, tmp_path: Path, clock: FakeClock) -> Iterator[Memory]:
+    with Memory.open(shutil.copy(farm_file, tmp_path / "farm.sqlite3"), clock=clock) as memory:
+        yield memory
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])
@@ -338,10 +350,10 @@ def test_a_result_scrolls_to_its_message_and_marks_its_words(
 ) -> None:
     async def steps(screen: Screen) -> None:
         await screen.type("keys")
-        assert any("the keys? 259" in line for line in screen.pane)
+        await screen.until(lambda: any("the keys? 259" in line for line in screen.pane))
         assert screen.underlined == {"keys"}
         await screen.type("harrow")  # behind forty lines of its message
-        assert any("Buy a [b]harrow[/b]." in line for line in screen.pane)
+        await screen.until(lambda: any("Buy a [b]harrow[/b]." in line for line in screen.pane))
         assert screen.underlined == {"harrow"}
 
     browse(farm, steps, size)
@@ -358,9 +370,7 @@ def test_nothing_found_is_said(demo: Memory) -> None:
 
 def test_words_of_the_command_are_searched_at_the_start(demo: Memory) -> None:
     async def steps(screen: Screen) -> None:
-        await screen._pilot.pause(2 * DEBOUNCE_SECONDS)
-        await screen.settle()
-        assert screen.app._hits
+        await screen.until(lambda: bool(screen.app._hits))
 
     browse(demo, steps, words="cents rounded")
 

@@ -17,7 +17,6 @@ from tests.helpers.terminal import on_terminal
 from treemem import Memory, Message
 from treemem_cli.content import editor
 
-DEMO = Path(__file__).parents[3] / "treemem" / "demo" / "session.jsonl"
 SESSION = "69cb1603-6279-4281-ab6f-b4eac46a4057"
 
 
@@ -220,8 +219,7 @@ def test_no_path_is_taken_for_an_option_or_a_pattern(
 # -- resume --------------------------------------------------------------------------------
 
 
-def test_resume_prints_the_command_of_the_session() -> None:
-    run("ingest", str(DEMO))
+def test_resume_prints_the_command_of_the_session(demo_at_home: None) -> None:
     run("search", "outbox renumbered", "--budget", "300")
     expected = f"cd /home/neza/src/milkround && claude --resume {SESSION}\n"
     for name in ("1", SESSION[:8]):

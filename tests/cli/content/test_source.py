@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -156,9 +155,7 @@ def test_a_name_that_fits_several_is_answered_by_titles_and_days(command: tuple[
     ]
 
 
-def test_v_shows_the_project_of_each_source() -> None:
-    demo = Path(__file__).parents[3] / "treemem" / "demo" / "session.jsonl"
-    assert run("ingest", str(demo)).exit_code == 0
+def test_v_shows_the_project_of_each_source(demo_at_home: None) -> None:
     assert "/home/neza/src/milkround" in run("source", "list", "-v").stdout
     assert "/home/neza/src/milkround" not in run("source", "list").stdout
     assert "/home/neza/src/milkround" not in run("source", "list", "--plain", "-v").stdout

@@ -10,20 +10,16 @@ import pytest
 from tests.helpers.command_line import run, run_json
 from treemem import Memory, Message, Scope
 
-DEMO = Path(__file__).parents[3] / "treemem" / "demo"
-
 
 def line(number: int) -> str:
     return json.dumps({"role": "user", "content": f"Pickup {number} is late."}) + "\n"
 
 
 @pytest.fixture
-def demo() -> str:
-    """Ingests the demo log into the default memory; returns the id of its source."""
-    result = run("ingest", str(DEMO / "session.jsonl"), "--json")
-    assert result.exit_code == 0, result.output
-    source: str = json.loads(result.stdout)["files"][0]["sources"][0]
-    return source
+def demo(demo_at_home: None) -> str:
+    """The id of the one source of the default memory."""
+    with Memory.open() as memory:
+        return memory.sources()[0].source.id
 
 
 def test_filters_leave_one_of_several_trees() -> None:
