@@ -24,12 +24,10 @@ QUESTIONS = json.loads((DEMO / "questions.json").read_text())
 
 
 @pytest.fixture
-def demo() -> str:
-    """Ingests the demo log into the default memory; returns the id of its source."""
-    result = run("ingest", str(DEMO / "session.jsonl"), "--json")
-    assert result.exit_code == 0, result.output
-    source: str = json.loads(result.stdout)["files"][0]["sources"][0]
-    return source
+def demo(demo_at_home: None) -> str:
+    """The id of the one source of the default memory."""
+    with Memory.open() as memory:
+        return memory.sources()[0].source.id
 
 
 def test_most_planted_questions_find_their_evidence_within_1500_tokens(demo: str) -> None:

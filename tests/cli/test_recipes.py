@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import DEMO
 from tests.helpers import themes
 from tests.helpers.command_line import run
 from treemem import Memory
@@ -23,12 +25,20 @@ PAGE = (ROOT / "docs" / "how-to" / "pipe.md").read_text()
 RECIPES = re.findall(r"^```bash\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    """A PATH with this treemem, and a chooser that takes the first line."""
-    with Memory.open() as memory:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory with topics and the session of the demo, which no test changes."""
+    path = tmp_path_factory.mktemp("filled") / "memory.sqlite3"
+    with Memory.open(path) as memory:
         themes.store(memory)
-    run("ingest", str(ROOT / "treemem" / "demo" / "session.jsonl"))
+        memory.ingest(DEMO)
+    return path
+
+
+@pytest.fixture
+def path(filled: Path, tmp_path: Path) -> str:
+    """A PATH with this treemem, and a chooser that takes the first line."""
+    shutil.copy(filled, os.environ["TREEMEM_DB"])
     folder = tmp_path / "bin"
     folder.mkdir()
     for name, line in (

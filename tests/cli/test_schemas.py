@@ -79,22 +79,35 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return path
 
 
-def arguments(path: Path, name: str) -> list[list[str]]:
-    """Command lines that run a command, with the ids of the memory."""
+@pytest.fixture(scope="module")
+def ids(path: Path) -> dict[str, list[str]]:
+    """Ids of the memory, by what they are of."""
 
-    def ids(*listing: str) -> list[str]:
+    def listed(*listing: str) -> list[str]:
         rows = run("--db", str(path), *listing, "--plain").stdout.splitlines()
         return [row.partition("\t")[0] for row in rows]
 
-    topics, entries = ids("topic", "list"), ids("ledger", "errors")
+    root = run_json("--db", str(path), "tree")[0]["root_id"]
+    found = run_json("--db", str(path), "search", "sacks")["passages"][0]["messages"]
+    shown = run_json("--db", str(path), "session", "show", "mill")["checkpoints"]
+    return {
+        "topics": listed("topic", "list"), "entries": listed("ledger", "errors"),
+        "rules": listed("rule", "list"), "jobs": listed("job", "list"), "roots": [root],
+        "nodes": run_json("--db", str(path), "node", "show", root)["child_ids"],
+        "messages": [message["id"] for message in found],
+        "checkpoints": [checkpoint["id"] for checkpoint in shown],
+    }  # fmt: skip
+
+
+def arguments(path: Path, name: str, ids: dict[str, list[str]]) -> list[list[str]]:
+    """Command lines that run a command, with the ids of the memory."""
+    topics, entries = ids["topics"], ids["entries"]
     if name == "topic unmerge":
         run("--db", str(path), "topic", "merge", topics[0], topics[1], "--yes")
     if name == "retention remove":
         run("--db", str(path), "retention", "set", "--days", "30")
-    root = run_json("--db", str(path), "tree")[0]["root_id"]
-    node = run_json("--db", str(path), "node", "show", root)["child_ids"][0]
-    message = run_json("--db", str(path), "search", "sacks")["passages"][0]["messages"][0]["id"]
-    checkpoint = run_json("--db", str(path), "session", "show", "mill")["checkpoints"][0]["id"]
+    root, node, message = ids["roots"][0], ids["nodes"][0], ids["messages"][0]
+    checkpoint = ids["checkpoints"][0]
     own: dict[str, list[list[str]]] = {
         "ingest": [[DEMO], [DEMO, "--dry-run"]], "plan": [[DEMO]],
         "formats explain": [[DEMO]],
@@ -113,8 +126,8 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         "session fold": [["other", "ordering"]], "session recall": [["mill", "b0"]],
         "session read": [["mill", "h1.0"]],
         "session checkpoint": [["mill", DEMO]], "session resume": [[checkpoint]],
-        "rule pin": [["Never push to main."]], "rule drop": [[ids("rule", "list")[0]]],
-        "rule restore": [[ids("rule", "list")[0]]],
+        "rule pin": [["Never push to main."]], "rule drop": [[ids["rules"][0]]],
+        "rule restore": [[ids["rules"][0]]],
         "ledger errors": [[], PAST], "ledger show": [[entries[0]], [entries[0], *PAST]],
         "ledger close": [[entries[0]]],
         "ledger reopen": [[entries[0]]], "ledger drop": [[entries[0]]],
@@ -122,7 +135,7 @@ def arguments(path: Path, name: str) -> list[list[str]]:
         "topic rename": [[topics[0], "The garden"]], "topic pin": [[topics[0]]],
         "topic merge": [[topics[0], topics[1], "--yes"]], "topic show": [[topics[0]]],
         "topic unmerge": [[topics[1]]],
-        "job list": [["--all"]], "job show": [["1"]], "job retry": [[ids("job", "list")[0]]],
+        "job list": [["--all"]], "job show": [["1"]], "job retry": [[ids["jobs"][0]]],
         "redact allow": [["sk-test-*"]], "redact deny": [["swordfish"]], "redact pii": [["on"]],
         "forget": [[message, "--dry-run"], ["--text", "sacks", "--yes"], ["--list"]],
         "retention set": [["--days", "90"]], "retention remove": [["1"]],
@@ -154,13 +167,15 @@ def backup_arguments(path: Path, name: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", sorted(set(schemas.outputs()) - NOT_RUN))
-def test_a_command_prints_what_its_schema_says(path: Path, name: str, tmp_path: Path) -> None:
+def test_a_command_prints_what_its_schema_says(
+    path: Path, ids: dict[str, list[str]], name: str, tmp_path: Path
+) -> None:
     copy = tmp_path / "copy.sqlite3"
     with Memory.open(path):  # its -wal file is merged
         pass
     copy.write_bytes(path.read_bytes())
     validator = jsonschema.Draft202012Validator(schema_of(schemas.outputs()[name]))
-    for line in arguments(copy, name):
+    for line in arguments(copy, name, ids):
         result = run("--db", str(copy), *name.split(), *line, "--json")
         assert result.exit_code == 0, result.output
         assert result.stdout.isascii()

@@ -17,8 +17,7 @@ INSIDE = re.compile(r"\b(leaf|leaves|roots?|groups?|level \d|extractive|open tai
 
 
 @pytest.fixture
-def demo() -> str:
-    assert run("ingest", DEMO).exit_code == 0
+def demo(demo_at_home: None) -> str:
     root: str = run_json("tree")[0]["root_id"]
     return root
 

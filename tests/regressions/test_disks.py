@@ -18,7 +18,7 @@ from treemem import DatabaseError, DiskFullError, Memory, Message
 if TYPE_CHECKING:
     pass
 
-LONG_LOG_TURNS = 400
+LONG_LOG_TURNS = 100
 
 LIMITED = """
 import resource, sys
@@ -35,7 +35,7 @@ with Memory.open(path) as memory:
     resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
     assert [m.text for m in memory.messages("s")] == ["stored before"]
     report = memory.ingest(log)
-    assert report.added + report.known == report.records == 400, report
+    assert report.added + report.known == report.records == 100, report
     assert memory.diagnose().healthy
 """
 
@@ -73,7 +73,7 @@ def test_a_full_disk_is_reported_and_the_next_run_goes_on(
     tmp_path: Path, small_disk: Callable[[str], Path]
 ) -> None:
     session, log = long_log(tmp_path)
-    path = small_disk("size=1500k") / "memory.sqlite3"
+    path = small_disk("size=1000k") / "memory.sqlite3"
     with Memory.open(path) as memory:
         memory.append("s", [Message(text="stored before")])
         with pytest.raises(DiskFullError, match="free some space"):
