@@ -91,7 +91,7 @@ demo: $(VENV)/.base  ## See it work: first without a model, then with two small 
 	@echo "Its page stops after 30 minutes without a visit. Open it in your browser:"
 	@grep '^http' $(DEMO)/page.log || { cat $(DEMO)/page.log; exit 1; }
 
-test: setup  ## Run the tests (ten to twelve minutes on two cores, after the set-up)
+test: setup  ## Run the tests (about ten minutes on two cores, after the set-up)
 	TREEMEM_TEST_MODELS=$(MODELS) $(BIN)/python -m pytest -m "not slow" -n auto --dist worksteal
 
 test-slow: setup  ## Run the long suites too, 200 kills among them

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -93,34 +94,43 @@ def read_in(folder: Path, name: str, states: Iterable[bytes]) -> tuple[History, 
 
 
 def assert_grows(folder: Path, name: str, states: Iterable[bytes], whole: bytes) -> None:
-    grown = read_in(folder, name, [*states, whole])
-    once = read_in(folder, name, [whole])
-    assert grown == once
+    assert read_in(folder, name, [*states, whole]) == read_once(folder, name, whole)
+
+
+@cache
+def read_once(folder: Path, name: str, whole: bytes) -> tuple[History, int]:
+    return read_in(folder, name, [whole])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where logs are, on which the ids of some sources depend."""
+    return tmp_path_factory.mktemp("logs")
 
 
 @in_each_way(APPENDED)
 def test_a_log_read_between_records_ends_like_one_read_once(
-    name: str, is_read_on: bool, tmp_path: Path
+    name: str, is_read_on: bool, folder: Path
 ) -> None:
     data = BUILDERS[name](Talk(1, TALK_TURNS))
-    assert_grows(tmp_path, name, cut_at_lines(data), data)
+    assert_grows(folder, name, cut_at_lines(data), data)
 
 
 @pytest.mark.parametrize("seed", range(2))
 @in_each_way(APPENDED)
 def test_a_log_read_during_a_write_ends_like_one_read_once(
-    name: str, is_read_on: bool, seed: int, tmp_path: Path
+    name: str, is_read_on: bool, seed: int, folder: Path
 ) -> None:
     data = BUILDERS[name](Talk(1, TALK_TURNS))
-    assert_grows(tmp_path, name, cut_anywhere(data, seed), data)
+    assert_grows(folder, name, cut_anywhere(data, seed), data)
 
 
 @in_each_way(BUILDERS)
 def test_a_log_with_inserted_turns_ends_like_one_read_once(
-    name: str, is_read_on: bool, tmp_path: Path
+    name: str, is_read_on: bool, folder: Path
 ) -> None:
     states = [BUILDERS[name](Talk(1, turns)) for turns in (1, 2, 7, 41, TALK_TURNS)]
-    assert_grows(tmp_path, name, states[:-1], states[-1])
+    assert_grows(folder, name, states[:-1], states[-1])
 
 
 def llm_states(folder: Path) -> Iterator[bytes]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import SupportsIndex
 
 import pytest
 
-from tests.conftest import START_MS
+from tests.conftest import START_MS, FakeClock
 from tests.helpers import themes
 from tests.helpers.fake_model import FakeClient, use
 from tests.helpers.logs import ClaudeSession, prose
@@ -60,27 +62,34 @@ def leaf_ids(memory: Memory, source: str) -> list[str]:
     return [node.id for node in nodes if node.is_leaf and not node.provisional]
 
 
-@pytest.fixture
-def filled(memory: Memory, tmp_path: Path) -> Memory:
-    """A session with secrets, a fork of it, and one without, stored as they are, embedded."""
+@pytest.fixture(scope="module")
+def filled_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory as `filled` returns it, which no test changes."""
+    folder = tmp_path_factory.mktemp("filled")
     log = session()
     fork = log.resumed_as("two")
     fork.say(*(prose(100 + number, 15) for number in range(6)))
-    memory.use_model("embedder", "hashing")
-    memory.ingest(
-        [session_log.write(tmp_path) for session_log in (log, fork, UNTOUCHED)], redact=False
-    )
-    memory.embed()
-    assert set(leaks(memory.path)) >= {TOKEN, PASSWORD}
-    return memory
+    with Memory.open(folder / "memory.sqlite3", clock=FakeClock()) as memory:
+        memory.use_model("embedder", "hashing")
+        memory.ingest([one.write(folder) for one in (log, fork, UNTOUCHED)], redact=False)
+        memory.embed()
+        assert set(leaks(memory.path)) >= {TOKEN, PASSWORD}
+    return memory.path
 
 
-def test_a_dry_run_reports_what_a_scrub_would_do_and_changes_nothing(
-    filled: Memory, database: Database
-) -> None:
-    before = database.rows("SELECT * FROM message")
-    planned = filled.scrub(dry_run=True)
-    assert database.rows("SELECT * FROM message") == before
+@pytest.fixture
+def filled(filled_file: Path, tmp_path: Path, clock: FakeClock) -> Iterator[Memory]:
+    """A session with secrets, a fork of it, and one without, stored as they are, embedded."""
+    path = shutil.copy(filled_file, tmp_path / "filled.sqlite3")
+    with Memory.open(path, clock=clock) as memory:
+        yield memory
+
+
+def test_a_dry_run_reports_what_a_scrub_would_do_and_changes_nothing(filled: Memory) -> None:
+    with closing(Database(filled.path)) as database:
+        before = database.rows("SELECT * FROM message")
+        planned = filled.scrub(dry_run=True)
+        assert database.rows("SELECT * FROM message") == before
     assert planned == filled.scrub()
     assert planned.redacted == {"github-token": 2, "password": 2}
     assert planned.messages == 2

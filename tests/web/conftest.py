@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,9 +58,31 @@ def client(shared: Served) -> Iterator[httpx.Client]:
         yield client
 
 
-# Subtle: while it is open, this thread has an event loop, so it must end before other tests.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A real browser; without one the test is skipped."""
-    with chromium() as browser:
-        yield browser
+_browsers: list[Browser] = []
+_closing = ExitStack()
+
+
+@pytest.fixture
+def browser() -> Browser:
+    """A real browser; without one the test is skipped. It stays open for the tests after this one,
+    since to start it takes longer than most of them."""
+    if not _browsers:
+        _browsers.append(_closing.enter_context(chromium()))
+    return _browsers[0]
+
+
+@pytest.fixture
+def own_loop() -> None:
+    """For a test that runs an event loop, which an open browser has in this thread."""
+    close_browser()
+
+
+def close_browser() -> None:
+    _browsers.clear()
+    _closing.close()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    if nextitem is None or not nextitem.path.is_relative_to(Path(__file__).parent):
+        close_browser()

@@ -43,7 +43,7 @@ def marks_of(lines: Iterator[str]) -> dict[str, int]:
     return next(orjson.loads(line[6:]) for line in lines if line.startswith("data: "))
 
 
-# -- the poller, before a browser has the event loop of this thread ---------------------
+# -- the poller -------------------------------------------------------------------------
 
 
 class Counted:
@@ -61,7 +61,7 @@ class Counted:
         return Marks(str(self.calls), self.calls, 1, 0, 0)
 
 
-def test_one_poller_asks_for_all_and_stops_without_listeners() -> None:
+def test_one_poller_asks_for_all_and_stops_without_listeners(own_loop: None) -> None:
     async def run() -> None:
         read = Counted()
         changes = Changes(read, poll_seconds=0.01)
@@ -89,7 +89,7 @@ def test_one_poller_asks_for_all_and_stops_without_listeners() -> None:
     asyncio.run(run())
 
 
-def test_a_listener_that_leaves_is_forgotten() -> None:
+def test_a_listener_that_leaves_is_forgotten(own_loop: None) -> None:
     async def run() -> None:
         changes = Changes(Counted(), poll_seconds=0.01)
         stream = changes.follow()

@@ -27,12 +27,12 @@ from treemem.worker import leaf_pool, leaf_results, source_jobs
 from treemem.worker.leaf_pool import LeafPool, LeafRun
 from treemem.worker.leaf_results import LeafResult
 
-LOG_BYTES = 600_000
+LOG_BYTES = 350_000
 
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A memory of a log with some fifty leaves."""
+    """A memory of a log with some thirty leaves."""
     folder = tmp_path_factory.mktemp("log")
     writer = Writer(seed=5)
     log = folder / f"{writer.session}.jsonl"
@@ -75,10 +75,11 @@ def children(pool: LeafPool) -> list[int]:
 @pytest.mark.parametrize("processes", [0, 1, 3])
 def test_views_are_the_same_in_any_number_of_processes(database: Database, processes: int) -> None:
     assert len(leaves(database)) > 5 * leaf_pool.LEAVES_AT_ONCE
+    expected = alone(database)
     with LeafPool(processes) as pool:
-        assert made_by(database, pool) == alone(database)
+        assert made_by(database, pool) == expected
         assert len(children(pool)) == processes
-        assert made_by(database, pool) == alone(database)
+        assert made_by(database, pool) == expected
 
 
 def test_after_an_upgrade_no_process_is_started_and_that_is_said(

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from tests.helpers.web_server import Served
 
 
-def test_a_client_that_leaves_before_its_body_has_come_is_no_error(filled: Path) -> None:
+def test_a_client_that_leaves_before_its_body_has_come_is_no_error(
+    filled: Path, own_loop: None
+) -> None:
     app = make_app(partial(Memory.open, filled), {"testserver"}, TOKEN)
     headers = {"host": "testserver", "authorization": f"Bearer {TOKEN}", "content-length": "9",
                "content-type": "application/json"}  # fmt: skip
