@@ -7,10 +7,11 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.reading import retyped, zipped
+from tests.helpers.reading import mutated, retyped, zipped
 from tests.helpers.stores import events_of, messages, reasons, roles_and_texts, sources, write_json
 from treemem import Memory
 from treemem.importers import LogFile, detect
@@ -351,3 +352,17 @@ def test_a_value_of_a_wrong_type_costs_at_most_its_message(seed: int) -> None:
         if isinstance(entry, dict):
             read = speech.read(entry, active=True)
             assert isinstance(read, Message) or read.reason
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_files_of_wrong_types_or_damaged_ones_stop_no_other(tmp_path: Path, seed: int) -> None:
+    folder = tmp_path / FOLDER
+    written(folder, TALK, leaf_event_id=event_id(4))
+    older(tmp_path / "abc", OLDER)
+    for number, path in enumerate(sorted(tmp_path.rglob("*.json"))):
+        data = json.dumps(retyped(json.loads(path.read_text()), seed + number)).encode()
+        path.write_bytes(data if number % 3 else mutated(data, seed + number))
+    with Memory.open(tmp_path / "m.sqlite3") as memory:
+        report = memory.ingest(tmp_path)
+        assert memory.ingest(tmp_path).added == 0
+    assert len(report.files) >= len(TALK) + len(OLDER)
