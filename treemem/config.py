@@ -148,6 +148,21 @@ LOG_PLACES: dict[str, tuple[str, ...]] = {
     "continue": (".continue/sessions/*-*.json",),
     # Crush lists its other projects itself, see its importer.
     "crush": (".crush/crush.db", "*/.crush/crush.db", "*/*/.crush/crush.db"),
+    "droid": (
+        ".factory/sessions/*.jsonl",
+        ".factory/sessions/*/*.jsonl",
+    ),
+    "amp": (
+        ".local/share/amp/threads/T-*.json",
+        ".config/Code/User/globalStorage/sourcegraph.amp/threads3/T-*.json",
+        "Library/Application Support/Code/User/globalStorage/sourcegraph.amp/threads3/T-*.json",
+        "AppData/Roaming/Code/User/globalStorage/sourcegraph.amp/threads3/T-*.json",
+    ),
+    "prompt-history": (
+        ".claude/history.jsonl",
+        ".config/claude/history.jsonl",
+        ".codex/history.jsonl",
+    ),
     "llm": (
         ".config/io.datasette.llm/logs.db",
         "Library/Application Support/io.datasette.llm/logs.db",

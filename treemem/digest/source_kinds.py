@@ -13,9 +13,9 @@ from treemem.types import SourceKind
 # Formats of one kind.
 KIND_OF_FORMAT: dict[str, SourceKind] = {
     **dict.fromkeys(
-        ("aider", "antigravity", "claude-code", "cline", "codex", "continue", "copilot-cli",
-         "crush", "cursor", "gemini-cli", "goose", "kiro", "opencode", "openhands", "pi",
-         "specstory", "trajectory", "vscode-copilot", "windsurf", "zed"),
+        ("aider", "amp", "antigravity", "claude-code", "cline", "codex", "continue", "copilot-cli",
+         "crush", "cursor", "droid", "gemini-cli", "goose", "kiro", "opencode", "openhands", "pi",
+         "prompt-history", "specstory", "trajectory", "vscode-copilot", "windsurf", "zed"),
         "agent"),
     **dict.fromkeys(("chatgpt", "claude-ai", "llm"), "assistant"),
     **dict.fromkeys(
@@ -25,13 +25,14 @@ KIND_OF_FORMAT: dict[str, SourceKind] = {
 }  # fmt: skip
 # What the tool of a format is called; formats that several tools write have none.
 TOOL_NAMES = {
-    "aider": "aider", "antigravity": "Antigravity", "chatgpt": "ChatGPT", "claude-ai": "Claude",
-    "claude-code": "Claude Code", "cline": "Cline", "codex": "Codex", "continue": "Continue",
-    "copilot-cli": "Copilot CLI", "crush": "Crush", "cursor": "Cursor", "discord": "Discord",
-    "gemini-cli": "Gemini CLI", "goose": "Goose", "irc": "IRC", "kiro": "Kiro",
-    "messenger": "Messenger", "opencode": "opencode", "openhands": "OpenHands", "pi": "pi",
-    "slack": "Slack", "telegram": "Telegram", "vscode-copilot": "VS Code Copilot",
-    "whatsapp": "WhatsApp", "windsurf": "Windsurf", "zed": "Zed",
+    "aider": "aider", "amp": "Amp", "antigravity": "Antigravity", "chatgpt": "ChatGPT",
+    "claude-ai": "Claude", "claude-code": "Claude Code", "cline": "Cline", "codex": "Codex",
+    "continue": "Continue", "copilot-cli": "Copilot CLI", "crush": "Crush", "cursor": "Cursor",
+    "discord": "Discord", "droid": "Factory droid", "gemini-cli": "Gemini CLI", "goose": "Goose",
+    "irc": "IRC", "kiro": "Kiro", "messenger": "Messenger", "opencode": "opencode",
+    "openhands": "OpenHands", "pi": "pi", "slack": "Slack", "telegram": "Telegram",
+    "vscode-copilot": "VS Code Copilot", "whatsapp": "WhatsApp", "windsurf": "Windsurf",
+    "zed": "Zed",
 }  # fmt: skip
 # The speakers of a meeting, at least; two who talk are a conversation.
 MEETING_PEOPLE_MIN = 3

@@ -9,6 +9,7 @@ from __future__ import annotations
 from treemem.errors import UnknownFormatError, UsageError
 from treemem.importers import plugged
 from treemem.importers.aider import Aider
+from treemem.importers.amp.importer import Amp
 from treemem.importers.antigravity.importer import Antigravity
 from treemem.importers.chat.importer import ChatJsonl
 from treemem.importers.chatgpt import ChatGpt
@@ -30,6 +31,7 @@ from treemem.importers.crush.importer import Crush
 from treemem.importers.cursor.importer import Cursor
 from treemem.importers.discord import Discord
 from treemem.importers.docx.importer import Docx
+from treemem.importers.droid.importer import Droid
 from treemem.importers.gemini_cli import GeminiCli
 from treemem.importers.goose.importer import Goose
 from treemem.importers.html.importer import Html
@@ -45,6 +47,7 @@ from treemem.importers.openhands.importer import OpenHands
 from treemem.importers.pdf import Pdf
 from treemem.importers.pi import Pi
 from treemem.importers.plain_text import PlainText
+from treemem.importers.prompt_history.importer import PromptHistory
 from treemem.importers.slack.importer import Slack
 from treemem.importers.specstory import SpecStory
 from treemem.importers.streams.heads import HEAD_BYTES, Head
@@ -79,6 +82,9 @@ IMPORTERS: tuple[Importer, ...] = (
     Crush(),
     Continue(),
     OpenHands(),
+    Droid(),
+    Amp(),
+    PromptHistory(),
     Trajectory(),
     ChatGpt(),
     ClaudeAi(),

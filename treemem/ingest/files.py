@@ -36,7 +36,7 @@ from treemem.ingest.continuations import Continuation
 from treemem.ingest.growth import Before, Hashes, KnownLog, MarkKeeper
 from treemem.ingest.looks import Look
 from treemem.ingest.matching import LogMessage, MessageMatcher
-from treemem.ingest.order import HeldBackError, ParentsFirst
+from treemem.ingest.order import TOLD_WHOLE, HeldBackError, ParentsFirst, has_whole
 from treemem.ingest.titles import TitlesElsewhere
 from treemem.privacy.policy import Redaction
 from treemem.reports import FileProgress, FileReport, IngestReport
@@ -419,6 +419,7 @@ class FileIngest:
         """Yields the messages to store, with their sources. Counts every record in the report.
         matcher: is given each message before the next event is read."""
         current: str | None = None
+        is_told = False
         for event in _marked_events(importer, self._file, self._known):
             if isinstance(event, Mark):
                 assert self._marks is not None
@@ -430,7 +431,9 @@ class FileIngest:
                     self._ordered.hold_back(self._file, event)
                 if self._may_miss_messages(event):
                     self._retire_missing(importer)
-                current = self._open_source(event)
+                lookup = self._options.aliases_in or self._database
+                is_told = has_whole(lookup, self._tombstones, event)
+                current = event.id if is_told else self._open_source(event)
             elif isinstance(event, Skipped):
                 if self._titles is not None and event.title is not None:
                     self._titles.add(*event.title)
@@ -440,6 +443,9 @@ class FileIngest:
                 self.report.note(replace(event, detail=detail, title=None, end=None))
             else:
                 assert current is not None, importer.name
+                if is_told:
+                    self.report.note(Skipped(TOLD_WHOLE))
+                    continue
                 if current not in self._is_own_call:
                     self._is_own_call[current] = begins_own_call(event.text)
                 if self._is_own_call[current]:

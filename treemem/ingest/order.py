@@ -15,11 +15,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from treemem.importers.common.base import ForkedSource, LogFile
+from treemem.forgetting.tombstones import Tombstones
+from treemem.importers.common.base import ForkedSource, LogFile, PartialSource
 from treemem.patterns import lazy_regex
 from treemem.store import sources
 from treemem.store.database import Database
 from treemem.types import Source
+
+TOLD_WHOLE = "part of a session that is stored whole, or forgotten"
 
 # The id of a session, in the name of its file or of a folder for what belongs to it.
 _UUID = lazy_regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -137,3 +140,11 @@ def _names(file: LogFile) -> Iterator[str]:
         yield from (file.path.stem, file.path.parent.name)
         if session := _UUID.search(file.path.name.lower()):
             yield session[0]
+
+
+def has_whole(database: Database, tombstones: Tombstones, source: Source) -> bool:
+    """Whether a source is a part of a session that is stored, or was and is forgotten."""
+    if not isinstance(source, PartialSource):
+        return False
+    is_stored = sources.seq_of(database, source.whole) is not None
+    return is_stored or tombstones.has_source(source.whole)

@@ -90,6 +90,10 @@ class Member(LogFile):
         assert self.archive is not None
         return self.archive.members_of(self._reached(steps)) if are_plain(steps) else []
 
+    def names_below(self, *steps: str) -> list[str]:
+        assert self.archive is not None
+        return self.archive.names_below(self._reached(steps)) if are_plain(steps) else []
+
     def _reached(self, steps: tuple[str, ...]) -> str:
         return posixpath.normpath(posixpath.join(posixpath.dirname(self.inner), *steps))
 
@@ -149,6 +153,9 @@ class Archive:
 
     def members_of(self, folder: str) -> list[LogFile]:
         return [self._member(name) for name in self._folders.get(folder.removeprefix("."), ())]
+
+    def names_below(self, folder: str) -> list[str]:
+        return [posixpath.basename(name) for name in self._infos if name.startswith(f"{folder}/")]
 
     def size_of(self, name: str) -> int:
         return self._infos[name].file_size

@@ -29,7 +29,7 @@ from treemem.types import Message, Source
 # Buffer size in bytes. With the default of 8 KiB, every fourth record of a log needs a system call.
 _BUFFER_BYTES = 131_072
 
-__all__ = ["HEAD_BYTES", "Event", "ForkedSource", "Importer", "LogFile", "Skipped"]
+__all__ = ["HEAD_BYTES", "Event", "ForkedSource", "Importer", "LogFile", "PartialSource", "Skipped"]
 
 Event = Source | Message | Skipped
 
@@ -42,6 +42,16 @@ class ForkedSource(Source):
     """
 
     forked_from: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialSource(Source):
+    """A part of what a session's own log has, as in a list of all prompts.
+
+    whole: the id of the session's source. If it is stored or forgotten, nothing of this is stored.
+    """
+
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +194,13 @@ class LogFile:
             return []
         return [LogFile(str(path), path, found=True) for path in sorted(folder.iterdir())
                 if path.is_file()]  # fmt: skip
+
+    def names_below(self, *steps: str) -> list[str]:
+        """The names of the files at any depth below the folder at a relative path."""
+        if self.path is None or not are_plain(steps):
+            return []
+        folder = Path(os.path.normpath(self.path.parent.joinpath(*steps)))
+        return [name for _, _, names in os.walk(folder) for name in names]
 
     @contextmanager
     def on_disk(self) -> Iterator[Path]:

@@ -1,0 +1,1 @@
+"""The sessions of Factory's droid."""

@@ -1,0 +1,1 @@
+"""The lists of typed prompts that Claude Code and Codex keep beside their sessions."""
