@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import FakeClock
+from tests.helpers import new_files
 from tests.helpers.fake_model import FakeClient, use
 from tests.helpers.logs import prose
 from tests.helpers.machines import START, act, machines, picture, words
@@ -258,6 +259,22 @@ def test_the_folder_has_neither_the_code_nor_a_key(tmp_path: Path) -> None:
         database = Database(there.path, must_exist=True)
         assert settings.get(database, settings.REDACTION_KEY) == key
         database.close()
+
+
+def test_segments_of_an_encrypted_memory_are_encrypted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sqlcipher3")
+    monkeypatch.setattr(Database, "_migrate", new_files._MIGRATE)
+    monkeypatch.setenv("TREEMEM_KEY", "a key of this test")
+    with joined(tmp_path) as (folder, (here, there)):
+        say(here, "chat/1", "We must call the boat Zanzibarrossa.")
+        here.pin_rule("Never sell the boat Zanzibarrossa.")
+        assert here.sync(folder).segments == 2
+        assert there.sync(folder).waiting == ()
+        assert not holding(folder, b"Zanzib")
+        assert [rule.text for rule in there.rules()] == ["Never sell the boat Zanzibarrossa."]
+        assert picture(here)["histories"] == picture(there)["histories"]
 
 
 def test_files_of_others_are_ignored(tmp_path: Path) -> None:
