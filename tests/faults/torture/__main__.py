@@ -351,7 +351,10 @@ def main() -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
         torture = Torture(Path(folder), random.Random(given.seed), given.weak)
-        torment(torture, given)
+        try:
+            torment(torture, given)
+        except KeyboardInterrupt:
+            sys.stdout.write("Stopped before its end.\n")
     seconds = time.monotonic() - began
     for name, count in sorted(torture.counts.items()):
         sys.stdout.write(f"{count:6} {name}\n")

@@ -23,7 +23,7 @@ from treemem.times import Clock
 
 START_MS = 1_772_400_000_000
 MEMORY, COPY, FOLDER, NEW, LOGS = "memory.sqlite3", "copy.sqlite3", "backups", "new.sqlite3", "logs"
-OTHER = "other.sqlite3"
+OTHER, SHARED = "other.sqlite3", "shared"
 OURS = range(6, 16)  # none of which says the canary
 BASE, MORE, APPENDED = 36, 12, 14
 OLD_SCHEMA = 9
@@ -132,10 +132,13 @@ def base_is_there(folder: Path, acknowledged: Acknowledged) -> list[str]:
 
 
 def left_of(folder: Path, piece: bytes) -> list[str]:
+    """A sentence for each file of the memory, or of the folder it shares, that has a piece."""
     return [
-        f"LEFT: {piece!r} is in {file.name}"
-        for file in sorted(folder.glob(f"{MEMORY}*"))
-        if piece in file.read_bytes().lower()
+        f"LEFT: {piece!r} is in {name}"
+        for file in sorted(folder.rglob("*"))
+        if (name := str(file.relative_to(folder))).startswith((MEMORY, SHARED))
+        and file.is_file()
+        and piece in file.read_bytes().lower()
     ]
 
 
@@ -443,6 +446,25 @@ def _merged(folder: Path, acknowledged: Acknowledged) -> list[str]:
     return problems + missing(folder / MEMORY, wanted)
 
 
+def _shared(folder: Path) -> None:
+    """The same memories, of which the other has joined a folder and put its segments there."""
+    _two_memories(folder)
+    (folder / SHARED).mkdir()
+    with opened(folder / MEMORY, START_MS - 2) as memory:
+        code = memory.sync(folder / SHARED).code
+    with opened(other_of(folder), START_MS + 3) as memory:
+        memory.sync(folder / SHARED, code=code)
+    with opened(folder / MEMORY, START_MS + 3) as memory:
+        memory.append("chat/b", [said(n, "last") for n in OURS], redact=False)
+
+
+def _sync(folder: Path, ack: Acknowledge, now: Now) -> None:
+    with opened(folder / MEMORY, now, must_exist=True) as memory:
+        report = memory.sync(folder / SHARED)
+        if not report.waiting and not report.refused:
+            ack("synced")
+
+
 def _choices(folder: Path) -> object:
     database = Database(folder / MEMORY)
     rows = database.rows("SELECT text, project, state, chosen_at_ms FROM entry_choice ORDER BY 1")
@@ -463,5 +485,6 @@ OPERATIONS = {
     "restore": Operation(_backed_up, _restore, _restored),
     "recover": Operation(_damaged, _recover, _recovered, ends_with=NEW),
     "merge": Operation(_two_memories, _merge, _merged, _choices),
+    "sync": Operation(_shared, _sync, _merged, _choices),
     "import": Operation(_exported, _import, _imported, ends_with=NEW),
 }

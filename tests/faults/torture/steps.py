@@ -104,7 +104,11 @@ def child(
     if harm.how == "moment":
         time.sleep(harm.at)
         os.kill(pid, signal.SIGKILL)
-    status = _waited_for(pid, meanwhile)
+    try:
+        status = _waited_for(pid, meanwhile)
+    except KeyboardInterrupt:
+        os.kill(pid, signal.SIGKILL)
+        raise
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
         return None
     told = json.loads(answer.read_text()) if answer.exists() else {"error": f"status {status}"}
