@@ -393,7 +393,7 @@ def test_a_log_of_events_of_the_editor_is_read(tmp_path: Path) -> None:
     {"id": "sess_1", "title": "A", "workspacePaths": [WORKSPACE], "createdAt": AT},
 ])  # fmt: skip
 def test_what_is_beside_sessions_has_no_messages(tmp_path: Path, value: object) -> None:
-    path = write_json(tmp_path / "sessions.json", value)
+    path = write_json(tmp_path / "kiro.kiroagent" / "sessions.json", value)
     assert detected(path) == "kiro"
     assert reasons(events_of(path, "kiro")) == [NO_MESSAGES]
 

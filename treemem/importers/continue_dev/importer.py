@@ -44,7 +44,9 @@ class Continue(Importer):
     def recognizes(self, file: LogFile, head: bytes) -> float:
         value = head_value(head)
         if isinstance(value, list):
-            return 0.9 if value and all(map(_is_entry, value[:3])) else 0.0
+            # Kiro's list has the same fields; only their place tells them apart.
+            is_own = bool(value) and _KIRO not in (file.place or "")
+            return 0.96 if is_own and all(map(_is_entry, value[:3])) else 0.0
         session = as_dict(value)
         items = [as_dict(item) for item in as_list(session.get("history"))]
         # Kiro's editor was made of Continue, and answers in logs of executions.
