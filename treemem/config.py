@@ -158,6 +158,8 @@ LOG_PLACES: dict[str, tuple[str, ...]] = {
         "Library/Application Support/Code/User/globalStorage/sourcegraph.amp/threads3/T-*.json",
         "AppData/Roaming/Code/User/globalStorage/sourcegraph.amp/threads3/T-*.json",
     ),
+    # Where its documentation says to keep it; inside of containers it is not found.
+    "open-webui": (".open-webui/webui.db",),
     "prompt-history": (
         ".claude/history.jsonl",
         ".config/claude/history.jsonl",

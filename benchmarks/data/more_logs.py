@@ -61,7 +61,98 @@ def prompt_history(talk: Talk) -> bytes:
     ])  # fmt: skip
 
 
+def open_webui(talk: Talk) -> bytes:
+    return json.dumps([
+        {"id": turns[0].uuid, "user_id": "u1", "title": "A generated talk",
+         "chat": {"models": ["llama"], "history": _owui_history(turns)},
+         "created_at": _ms(turns[0]) // 1000, "updated_at": _ms(turns[-1]) // 1000}
+        for turns in talk.chats()
+    ], ensure_ascii=False).encode()  # fmt: skip
+
+
+def _owui_history(turns: list[Turn]) -> dict[str, Any]:
+    messages: dict[str, dict[str, Any]] = {}
+    parent = None
+    for turn in turns:
+        call = (
+            f'<details type="tool_calls" done="true" id="call_{turn.number}" name="grep" '
+            f'arguments="{turn.command}">\n<summary>Tool Executed</summary>\n</details>\n'
+        )
+        text = turn.text if turn.is_users else call + turn.text
+        messages[turn.uuid] = {"id": turn.uuid, "parentId": parent, "childrenIds": [],
+                               "role": turn.role, "content": text,
+                               "timestamp": _ms(turn) // 1000}  # fmt: skip
+        parent = turn.uuid
+    return {"messages": messages, "currentId": parent}
+
+
+def librechat(talk: Talk) -> bytes:
+    messages: list[dict[str, Any]] = []
+    for turn in talk:
+        parent = messages[-1]["messageId"] if messages else "0" * 8 + "-0000-0000-0000-" + "0" * 12
+        call = {"id": f"call_{turn.number}", "name": "grep", "args": turn.command, "output": "1",
+                "type": "tool_call"}  # fmt: skip
+        said = (
+            {"text": turn.text}
+            if turn.is_users
+            else {
+                "text": "",
+                "content": [
+                    {"type": "text", "text": turn.text},
+                    {"type": "tool_call", "tool_call": call},
+                ],
+            }
+        )
+        messages.append(
+            {
+                "messageId": turn.uuid,
+                "parentMessageId": parent,
+                "sender": turn.name,
+                "isCreatedByUser": turn.is_users,
+                "createdAt": turn.iso,
+                **said,
+            }
+        )
+    return json.dumps({
+        "conversationId": SESSION, "endpoint": "openAI", "title": "A generated talk",
+        "exportAt": "09:00:00 GMT+0000 (Coordinated Universal Time)", "branches": True,
+        "recursive": False, "messages": messages,
+    }, ensure_ascii=False).encode()  # fmt: skip
+
+
+def grok(talk: Talk) -> bytes:
+    conversations = [
+        {"conversation": {"id": turns[0].uuid, "title": "A generated talk",
+                          "create_time": turns[0].iso},
+         "responses": [
+             {"response": {"_id": turn.uuid, "conversation_id": turns[0].uuid,
+                           "message": turn.text, "model": "grok-4",
+                           "sender": "human" if turn.is_users else "ASSISTANT",
+                           "create_time": {"$date": {"$numberLong": str(_ms(turn))}}}}
+             for turn in turns]}
+        for turns in talk.chats()
+    ]  # fmt: skip
+    return json.dumps({"conversations": conversations, "projects": []}, ensure_ascii=False).encode()
+
+
+def inspect_log(talk: Talk) -> bytes:
+    messages = [
+        {"id": turn.uuid, "role": turn.role, "content": turn.text,
+         "source": "input" if turn.is_users else "generate",
+         **({} if turn.is_users else {"tool_calls": [
+             {"id": f"call_{turn.number}", "function": "bash", "type": "function",
+              "arguments": {"cmd": turn.command}}]})}
+        for turn in talk
+    ]  # fmt: skip
+    sample = {"id": 1, "epoch": 1, "input": "", "target": "", "messages": messages,
+              "events": []}  # fmt: skip
+    about = {"eval_id": "e1", "run_id": "r1", "task": "mill", "model": "x/y"}
+    return json.dumps({"version": 2, "status": "success", "eval": about, "plan": {},
+                       "samples": [sample]}, ensure_ascii=False).encode()  # fmt: skip
+
+
 BUILDERS: dict[str, Callable[[Talk], bytes]] = {
-    "droid": droid, "amp": amp, "prompt-history": prompt_history,
+    "droid": droid, "amp": amp, "prompt-history": prompt_history, "open-webui": open_webui,
+    "librechat": librechat, "grok": grok, "inspect": inspect_log,
 }  # fmt: skip
-SUFFIXES = {"amp": ".json"}
+SUFFIXES = dict.fromkeys(("amp", "open-webui", "librechat", "grok", "inspect"), ".json")

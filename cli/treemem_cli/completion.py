@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 FORMATS = (
     "claude-code", "codex", "gemini-cli", "copilot-cli", "vscode-copilot", "kiro", "windsurf",
     "antigravity", "opencode", "cline", "cursor", "aider", "specstory", "pi", "goose", "zed",
-    "crush", "continue", "openhands", "droid", "amp", "prompt-history", "trajectory", "chatgpt",
-    "claude-ai", "llm", "langchain", "slack", "discord", "telegram", "whatsapp", "messenger",
-    "mail", "transcript", "irc", "html", "docx", "pdf", "chat", "markdown", "plain-text",
+    "crush", "continue", "openhands", "droid", "amp", "prompt-history", "trajectory", "inspect",
+    "chatgpt", "claude-ai", "open-webui", "librechat", "grok", "llm", "langchain", "slack",
+    "discord", "telegram", "whatsapp", "messenger", "mail", "transcript", "irc", "html", "docx",
+    "pdf", "chat", "markdown", "plain-text",
 )  # fmt: skip
 # How many ids are read, and how much of what they are about is shown.
 _ITEMS_MAX = 50

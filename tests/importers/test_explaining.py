@@ -47,6 +47,12 @@ def test_fields_have_types_counts_and_lengths_but_no_values() -> None:
     assert SECRET not in str(seen)
 
 
+def test_a_document_with_an_object_on_each_line_is_one_record() -> None:
+    seen = explain(b'{"turns": [\n{"text": "a"},\n{"text": "b"}\n]}')
+    assert (seen.content, seen.records) == ("a JSON object", 1)
+    assert "turns.[].text" in paths(seen)
+
+
 @pytest.mark.parametrize(
     "key",
     [

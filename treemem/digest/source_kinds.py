@@ -13,11 +13,12 @@ from treemem.types import SourceKind
 # Formats of one kind.
 KIND_OF_FORMAT: dict[str, SourceKind] = {
     **dict.fromkeys(
-        ("aider", "amp", "antigravity", "claude-code", "cline", "codex", "continue", "copilot-cli",
-         "crush", "cursor", "droid", "gemini-cli", "goose", "kiro", "opencode", "openhands", "pi",
-         "prompt-history", "specstory", "trajectory", "vscode-copilot", "windsurf", "zed"),
-        "agent"),
-    **dict.fromkeys(("chatgpt", "claude-ai", "llm"), "assistant"),
+        ("aider", "amp", "antigravity", "claude-code", "cline", "codex", "continue",
+         "copilot-cli", "crush", "cursor", "droid", "gemini-cli", "goose", "inspect", "kiro",
+         "opencode", "openhands", "pi", "prompt-history", "specstory", "trajectory",
+         "vscode-copilot", "windsurf", "zed"), "agent"),
+    **dict.fromkeys(
+        ("chatgpt", "claude-ai", "grok", "librechat", "llm", "open-webui"), "assistant"),
     **dict.fromkeys(
         ("discord", "irc", "messenger", "slack", "telegram", "whatsapp"), "people"),
     **dict.fromkeys(("docx", "pdf"), "document"),
@@ -29,7 +30,8 @@ TOOL_NAMES = {
     "claude-ai": "Claude", "claude-code": "Claude Code", "cline": "Cline", "codex": "Codex",
     "continue": "Continue", "copilot-cli": "Copilot CLI", "crush": "Crush", "cursor": "Cursor",
     "discord": "Discord", "droid": "Factory droid", "gemini-cli": "Gemini CLI", "goose": "Goose",
-    "irc": "IRC", "kiro": "Kiro", "messenger": "Messenger", "opencode": "opencode",
+    "grok": "Grok", "inspect": "Inspect", "irc": "IRC", "kiro": "Kiro", "librechat": "LibreChat",
+    "messenger": "Messenger", "open-webui": "Open WebUI", "opencode": "opencode",
     "openhands": "OpenHands", "pi": "pi", "slack": "Slack", "telegram": "Telegram",
     "vscode-copilot": "VS Code Copilot", "whatsapp": "WhatsApp", "windsurf": "Windsurf",
     "zed": "Zed",

@@ -34,14 +34,18 @@ from treemem.importers.docx.importer import Docx
 from treemem.importers.droid.importer import Droid
 from treemem.importers.gemini_cli import GeminiCli
 from treemem.importers.goose.importer import Goose
+from treemem.importers.grok.importer import Grok
 from treemem.importers.html.importer import Html
+from treemem.importers.inspect_log.importer import InspectLog
 from treemem.importers.irc import Irc
 from treemem.importers.kiro.importer import Kiro
 from treemem.importers.langchain import LangChain
+from treemem.importers.librechat.importer import LibreChat
 from treemem.importers.llm.importer import LlmLogs
 from treemem.importers.mail.importer import MailImporter
 from treemem.importers.markdown import Markdown
 from treemem.importers.messenger import Messenger
+from treemem.importers.open_webui.importer import OpenWebUi
 from treemem.importers.opencode.importer import OpenCode
 from treemem.importers.openhands.importer import OpenHands
 from treemem.importers.pdf import Pdf
@@ -86,8 +90,12 @@ IMPORTERS: tuple[Importer, ...] = (
     Amp(),
     PromptHistory(),
     Trajectory(),
+    InspectLog(),
     ChatGpt(),
     ClaudeAi(),
+    OpenWebUi(),
+    LibreChat(),
+    Grok(),
     LlmLogs(),
     LangChain(),
     # Conversations between people.

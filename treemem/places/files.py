@@ -43,6 +43,7 @@ COMPANION_FORMATS = frozenset(
         "kiro",
         "llm",
         "messenger",
+        "open-webui",
         "opencode",
         "openhands",
         "slack",

@@ -112,7 +112,7 @@ def _records(head: bytes) -> tuple[str, Shapes]:
     """What a head of JSON is, and its records."""
     value = head_value(head)
     objects, _ = head_objects(head)
-    if value is None or len(objects) > 1:
+    if value is None:
         content, records = "JSON Lines" if objects else describe_content(head), objects
     elif isinstance(value, list):
         content, records = "a JSON array, each element a record", value
