@@ -39,6 +39,7 @@ COMPANION_FORMATS = frozenset(
         "crush",
         "cursor",
         "goose",
+        "inspect",
         "irc",
         "kiro",
         "llm",

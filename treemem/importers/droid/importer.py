@@ -8,7 +8,7 @@ Tested in tests/importers/test_droid.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from treemem.config import LOG_PLACES
@@ -60,11 +60,6 @@ class Droid(Importer):
             yield from events_of(
                 read_records(stream), lambda _, item: reading.message(item), reading.source
             )
-
-    def companions(self, file: LogFile) -> Iterable[LogFile]:
-        """The settings of a session."""
-        settings = file.neighbour(f"{file.stem}.settings.json")
-        return () if settings is None else (settings,)
 
 
 class _Reading:
