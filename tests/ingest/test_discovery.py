@@ -54,6 +54,7 @@ def test_logs_are_counted_without_being_opened(home: Path, monkeypatch: pytest.M
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a file was opened")
 
+    discover(places({}, home, [ClaudeCode()]))  # reads once which packages bring importers
     monkeypatch.setattr(Path, "open", refuse)
     monkeypatch.setattr("builtins.open", refuse)
     (logs,) = discover(places({}, home, [ClaudeCode()]))
