@@ -39,6 +39,7 @@ class Continue(Importer):
     description = "sessions of Continue, in editors and its command line (JSON)"
     kept = "turns, thinking, tool calls and results, attached context, summaries, images"
     dropped = "usage, model names, the editor's state, logs of prompts, rules, modes"
+    marks = (("sessionId", "workspaceDirectory", "history"), ("message", "contextItems"))
     places = LOG_PLACES["continue"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

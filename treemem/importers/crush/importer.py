@@ -48,6 +48,7 @@ class Crush(Importer):
     description = "Crush sessions (.crush/crush.db)"
     kept = "turns, thinking, tool calls and results, shell commands, sub-agents, summaries, images"
     dropped = "usage, model names, versions of files, todo lists, a tool result's metadata"
+    marks = (("id", "parent_session_id", "message_count"), ("id", "session_id", "role", "parts"))
     places = LOG_PLACES["crush"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

@@ -52,6 +52,7 @@ class Goose(Importer):
     description = "Goose sessions (sessions.db, older session files, JSON exports)"
     kept = "turns, thinking, tool calls and results, sub-agents, summaries, notices, images"
     dropped = "usage, model names, recipes, extensions' data, requests to allow a tool"
+    marks = (("id", "working_dir", "extension_data"), ("role", "created", "content"))
     places = LOG_PLACES["goose"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

@@ -51,6 +51,7 @@ class OpenHands(Importer):
     description = "OpenHands conversations (folders of events)"
     kept = "turns, thinking, tool calls and results, other branches, sub-agents, summaries, images"
     dropped = "usage, model names, settings of the agent, tools' schemas, updates of its state"
+    marks = (("id", "timestamp", "source", "kind"), ("id", "agent", "workspace"))
     places = LOG_PLACES["openhands"]
     beside = (
         ".openhands/conversations/*/events/*.json",

@@ -38,6 +38,7 @@ class Zed(Importer):
     description = "threads of Zed's agent (threads.db)"
     kept = "turns, thinking, tool calls and results, mentioned files, sub-agents, summaries, images"
     dropped = "usage, model names, checkpoints, drafts, a tool result's copy for the screen"
+    marks = (("id", "summary", "updated_at", "data_type", "data"),)
     places = LOG_PLACES["zed"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
