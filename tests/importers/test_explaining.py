@@ -31,13 +31,13 @@ def paths(explanation: FileExplanation) -> list[str]:
 
 def test_fields_have_types_counts_and_lengths_but_no_values() -> None:
     lines = [
-        {"kind": f"say {SECRET}", "at": "2026-01-05T08:00:00Z", "body": {"n": 1}},
+        {"kind": f"say {SECRET}", "at": "2026-01-05T08:00:00Z", "body": {"count": 1}},
         {"kind": SECRET, "at": "2026-01-06T08:00:00Z", "body": None, "more": [SECRET]},
     ]
     seen = explain(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
     assert (seen.content, seen.records, seen.format) == ("JSON Lines", 2, None)
     by_path = {field.path: field for field in seen.fields}
-    assert list(by_path) == ["(record)", "kind", "at", "body", "body.n", "more", "more.[]"]
+    assert list(by_path) == ["(record)", "kind", "at", "body", "body.count", "more", "more.[]"]
     kind, body, more = by_path["kind"], by_path["body"], by_path["more"]
     assert (kind.seen, kind.chars_min, kind.chars_max) == (2, 7, 11)
     assert kind.first == "string (11)"
@@ -64,6 +64,15 @@ def test_a_key_that_looks_like_data_is_hidden(key: str) -> None:
     seen = explain([{"name": "a", key: {"text": "b"}}, {"name": "c"}])
     assert SECRET not in str(seen)
     assert "<hidden>.text" in paths(seen)
+
+
+def test_the_only_key_of_an_object_and_words_after_a_dot_are_hidden(tmp_path: Path) -> None:
+    seen = explain([{"users": {SECRET: {"text": "a"}}, "turns": [{SECRET: "b"}]}, {"name": "c"}])
+    assert SECRET not in str(seen)
+    assert "users.<hidden>.text" in paths(seen)
+    letter = tmp_path / f"Letter to Dr. {SECRET[:4]}"
+    letter.write_text("Dear doctor")
+    assert explain_format(letter).suffix == "<hidden>"
 
 
 def test_names_as_keys_are_hidden_and_names_of_fields_are_not() -> None:

@@ -24,7 +24,7 @@ def test_what_is_no_code_is_refused(typed: str) -> None:
 
 def test_a_segment_has_another_name_under_another_code_and_of_another_machine() -> None:
     names = {
-        codes.hasher(code, machine).hexdigest()
+        codes.hasher(code, machine, ".segment").hexdigest()
         for code in (CODE, codes.new()) for machine in ("0" * 16, "1" * 16)
     }  # fmt: skip
     assert len(names) == 4

@@ -60,9 +60,10 @@ def fingerprint(code: str, folder_id: str) -> str:
     return _keyed(code, b"folder", folder_id.encode()).hexdigest()
 
 
-def hasher(code: str, machine: str) -> hmac.HMAC:
-    """The hash that names a segment of a machine, to which its bytes are still to be given."""
-    return _keyed(code, b"segment", machine.encode() + b"\0")
+def hasher(code: str, machine: str, kind: str) -> hmac.HMAC:
+    """The hash that names a segment of a machine, to which its bytes are still to be given. kind:
+    how its name ends, so that a true one is not true under another name."""
+    return _keyed(code, b"segment", f"{machine}\0{kind}\0".encode())
 
 
 def wrapped(code: str, key: str) -> str:

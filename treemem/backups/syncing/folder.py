@@ -17,6 +17,7 @@ import hmac
 import json
 import os
 import secrets
+import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,10 +32,13 @@ _FORMAT = "treemem sync"
 _VERSION = 1
 _MARKER_BYTES_MAX = 65_536
 _MACHINE = lazy_regex(r"[0-9a-f]{16}")
-_SEGMENT = lazy_regex(r"([0-9a-f]{64})-([0-9]{1,18})(\.segment|\.head)")
+_SEGMENT = lazy_regex(r"([0-9a-f]{64})-([1-9][0-9]{0,17})(\.segment|\.head)")
 SOURCES, HEAD = ".segment", ".head"
 _TEMPORARY = ".tmp"
+_PART = lazy_regex(r"[0-9a-f]{16}\.tmp")
 _BLOCK = 1 << 20
+# Follows no link, and waits for no writer of a pipe.
+_CAREFUL = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")
 _ZLIB_LEVEL = 6
 _EXPLAINED = (
     "Memories of treemem on several machines take in from here what the others have. Each machine "
@@ -104,13 +108,23 @@ class SharedFolder:
 
     def segments(self, machine: str) -> list[str]:
         """The names of the segments of a machine, those of heads last, since names of topics are
-        given to topics that are there."""
+        given to topics that are there. Raises BackupError if its folder is a link, or
+        cannot be read."""
         try:
-            names = sorted(path.name for path in (self.path / machine).iterdir())
+            names = sorted(path.name for path in self._own(machine).iterdir())
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise BackupError(f"{self.path / machine}: {error.strerror}.") from error
         names = [name for name in names if _SEGMENT.fullmatch(name)]
         return sorted(names, key=lambda name: name.endswith(HEAD))
+
+    def _own(self, machine: str) -> Path:
+        """The folder of a machine. Who can write into the shared folder could lead it elsewhere."""
+        folder = self.path / machine
+        if folder.is_symlink():
+            raise BackupError(f"{folder} is a link, which treemem does not follow. Delete it.")
+        return folder
 
     # -- segments --------------------------------------------------------------------------
 
@@ -118,12 +132,19 @@ class SharedFolder:
         """Writes what a segment has into a new private file, once its name is proved; None only
         proves it. Raises Arriving and Forged."""
         path = self.path / machine / name
-        digest = codes.hasher(code, machine)
         match = _SEGMENT.fullmatch(name)
         assert match is not None
-        wanted, size = match[1], match[2]
+        wanted, size, kind = match.groups()
+        digest = codes.hasher(code, machine, kind)
+        forged = Forged(
+            f"{path} is not what its name says: it is damaged, or was made without the code of "
+            "this folder. Delete it if it stays so."
+        )
         try:
-            found = path.stat().st_size
+            status = path.lstat()
+            found = status.st_size
+            if not stat.S_ISREG(status.st_mode) or found > int(size):
+                raise forged
             if found < int(size):
                 raise Arriving(f"{path} is still arriving: {found:,} of {int(size):,} bytes.")
             copy = None if target is None else target.with_name(target.name + ".z")
@@ -131,16 +152,13 @@ class SharedFolder:
         except OSError as error:
             raise Arriving(f"{path} cannot be read yet: {error.strerror}.") from error
         if not hmac.compare_digest(digest.hexdigest(), wanted):
-            raise Forged(
-                f"{path} is not what its name says: it is damaged, or was made without the code of "
-                "this folder. Delete it if it stays so."
-            )
+            raise forged
         if target is not None and copy is not None:
             _inflate(copy, target)
 
     @staticmethod
     def _read(path: Path, digest: hmac.HMAC, copy: Path | None) -> None:
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in _CAREFUL)
         with contextlib.ExitStack() as stack:
             stream = stack.enter_context(os.fdopen(os.open(path, flags), "rb"))
             out = None
@@ -154,10 +172,10 @@ class SharedFolder:
     def stage(self, machine: str, code: str, file: Path, kind: str) -> tuple[Path, str]:
         """Writes a file aside, compressed and durably. kind: SOURCES or HEAD. Returns where, and
         the name that it is to have. Raises OSError."""
-        folder = self.path / machine
+        folder = self._own(machine)
         modes.create_folder(folder)
         part = folder / (secrets.token_hex(8) + _TEMPORARY)
-        digest = codes.hasher(code, machine)
+        digest = codes.hasher(code, machine, kind)
         press = zlib.compressobj(_ZLIB_LEVEL)
         size = 0
         try:
@@ -185,8 +203,8 @@ class SharedFolder:
     def clean(self, machine: str) -> None:
         """Removes what this machine has begun to write before it was killed."""
         with contextlib.suppress(FileNotFoundError):
-            for path in (self.path / machine).iterdir():
-                if path.name.endswith(_TEMPORARY):
+            for path in self._own(machine).iterdir():
+                if _PART.fullmatch(path.name):
                     path.unlink(missing_ok=True)
 
 

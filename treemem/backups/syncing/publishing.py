@@ -2,7 +2,8 @@
 
 What is in a segment of any machine as it is here is not written again. Small own segments are
 written again together with what is new, so that there are few; one that has anything that is
-forgotten here is replaced at once.
+forgotten here is replaced at once, and so are all when the memory was encrypted, decrypted or got
+another key.
 
 Tested in tests/backups/syncing/test_syncing.py.
 """
@@ -27,13 +28,15 @@ _FOLDED_TIMES = 2
 class Plan:
     """What is to be written. states: of the sources, by id. messages: of these. replaced: own
     segments of which nothing is needed once they are written. head: what is to be written of
-    choices and names, with its digest; None if that is there. counter: see segments.counter."""
+    choices and names, with its digest; None if that is there. counter: see segments.counter, and
+    cipher: see segments.cipher."""
 
     states: dict[str, str] = field(default_factory=dict)
     messages: int = 0
     replaced: list[str] = field(default_factory=list)
     head: tuple[str, dict[str, list[object]]] | None = None
     counter: str = ""
+    cipher: str = ""
 
 
 @dataclass(slots=True)
@@ -52,7 +55,8 @@ def planned(database: Database, folder: SharedFolder, known: State) -> Plan:
     here = set(folder.segments(known.machine)) if known.machine else set()
     with database.reading():
         now = segments.states(database)
-        plan = Plan(counter=segments.counter(database))
+        plan = Plan(counter=segments.counter(database), cipher=segments.cipher(database))
+        is_other_key = plan.cipher != known.cipher
         own = {name: one for name, one in known.own.items() if name in here}
         shown = _shown(own, known)
         wanted = {one for one, said in now.items() if said not in shown.get(one, ())}
@@ -64,6 +68,8 @@ def planned(database: Database, folder: SharedFolder, known: State) -> Plan:
             for source_id in own[name].sources:
                 latest.setdefault(source_id, name)
         stale = _stale(database, own, bodies, now) if plan.counter != known.counter else []
+        if is_other_key:
+            stale = bodies
         for name in stale:
             wanted |= _needed(own, name, latest, now)
         weight = segments.counts(database, wanted)
@@ -77,8 +83,8 @@ def planned(database: Database, folder: SharedFolder, known: State) -> Plan:
         plan.states = {one: now[one] for one in sorted(wanted)}
         plan.messages = weight
         digest, head = segments.head_of(database)
-        plan.replaced += [name for name in heads if own[name].head != digest]
-        has_it = any(own[name].head == digest for name in heads)
+        plan.replaced += [name for name in heads if is_other_key or own[name].head != digest]
+        has_it = any(name not in plan.replaced for name in heads)
         is_there = has_it or digest in shown.get(segments.HEAD, ())
         if any(head.values()) and not is_there:
             plan.head = (digest, head)
@@ -144,7 +150,7 @@ def published(
             folder.remove(known.machine, name)
             out.removed += 1
         known.drop(name)
-    known.counter = plan.counter
+    known.counter, known.cipher = plan.counter, plan.cipher
     state.save(database, folder_id, known)
     return out
 

@@ -132,6 +132,11 @@ def counter(database: Database) -> str:
     return f"{number} {settings.get(database, settings.SCRUBS)}"
 
 
+def cipher(database: Database) -> str:
+    """Changes whenever the memory file is encrypted, decrypted or given another key."""
+    return "" if database.key is None else str(database.value("PRAGMA cipher_salt"))
+
+
 def head_of(database: Database) -> tuple[str, dict[str, list[Any]]]:
     """What the user chose, named and forgot, and a digest of it."""
     head: dict[str, list[Any]] = {

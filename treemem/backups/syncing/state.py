@@ -32,8 +32,10 @@ class Own:
 @dataclass(slots=True)
 class State:
     """What a memory knows of a folder. machine: its id there. own: its segments by name. former:
-    names of those that it has removed. taken: by machine and name, the states of the sources of the
-    segments that were taken in. counter: changes when something is forgotten or scrubbed."""
+    names of those that it has removed, and of heads of others that are gone. taken: by machine and
+    name, the states of the sources of the segments that were taken in. counter: changes when
+    something is forgotten or scrubbed. cipher: of the own ones, see segments.cipher. path: where
+    the folder was last."""
 
     code: str
     machine: str
@@ -41,9 +43,11 @@ class State:
     former: list[str] = field(default_factory=list)
     taken: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
     counter: str = ""
+    cipher: str = ""
+    path: str = ""
 
     def drop(self, name: str) -> None:
-        """Notes that an own segment was removed."""
+        """Notes that an own segment was removed, or that a head of another machine is gone."""
         self.own.pop(name, None)
         self.former = [*self.former[-_FORMER_MAX:], name]
 
@@ -72,6 +76,11 @@ def save(database: Database, folder_id: str, state: State) -> None:
         known = _all(database)
         known[folder_id] = asdict(state)
         settings.put(database, settings.SYNC, json.dumps(known))
+
+
+def is_known_at(database: Database, path: str) -> bool:
+    """Whether a folder that the memory has joined was there."""
+    return any(isinstance(one, dict) and one.get("path") == path for one in _all(database).values())
 
 
 def _all(database: Database) -> dict[str, object]:

@@ -10,6 +10,7 @@ Tested in tests/backups/syncing/test_syncing.py.
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from pathlib import Path
 from treemem.backups import parts
 from treemem.backups.merging import merging
 from treemem.backups.syncing import codes, publishing, segments, state
-from treemem.backups.syncing.folder import SOURCES, Arriving, Forged, SharedFolder
+from treemem.backups.syncing.folder import HEAD, SOURCES, Arriving, Forged, SharedFolder
 from treemem.backups.syncing.state import State
 from treemem.backups.values import BackupProgress, SyncReport, SyncTaken
 from treemem.errors import BackupError, DatabaseError, Hint, UsageError
@@ -52,10 +53,11 @@ def synced(
     done = _Pass()
     with parts.room_for(path, "the sync"), _room(database) as room:
         folder_id, known = _known(database, folder, code, done, dry_run=dry_run)
+        known.path = os.path.realpath(folder.path)
         if not dry_run:
             folder.clean(known.machine)
             _check_own(database, folder, folder_id, known, done)
-        for machine, name in _new(folder, known):
+        for machine, name in _new(folder, known, done):
             _count(done, machine)
             if progress is not None:
                 progress("Taking in", sum(one.segments for one in done.taken.values()), 0)
@@ -110,11 +112,16 @@ def _known(
                 f"{folder.path} is not set up, so no code is asked for. If another machine has set "
                 "it up, wait until it has arrived here."
             )
+        if state.is_known_at(database, os.path.realpath(folder.path)):
+            raise BackupError(
+                f"{folder.path} is empty, although this memory has shared it. If it is on a drive, "
+                "connect it. To begin anew, make a folder with another name."
+            )
         done.joined = True
         if dry_run:
             return "", State(codes.new(), "")
         done.code = codes.new()
-        known = State(done.code, secrets.token_hex(8))
+        known = State(done.code, secrets.token_hex(8), path=os.path.realpath(folder.path))
         folder_id = folder.set_up(done.code)
         state.save(database, folder_id, known)
         return folder_id, known
@@ -174,15 +181,24 @@ def _check_own(
 # -- taking in -------------------------------------------------------------------------
 
 
-def _new(folder: SharedFolder, known: State) -> list[tuple[str, str]]:
+def _new(folder: SharedFolder, known: State, done: _Pass) -> list[tuple[str, str]]:
     """(machine, name) of the segments of others that were not taken in; forgets those that are no
-    longer there. After new sources a head is read again, with the names of their topics."""
-    found = []
+    longer there. After new sources a head is read again, with the names of their topics; not one
+    that was gone, so that who kept it cannot have forgotten again what was undone."""
+    found: list[tuple[str, str]] = []
+    there: dict[str, list[str]] = {}
     taken = {}
     for machine in folder.machines():
-        if machine == known.machine:
-            continue
-        names = folder.segments(machine)
+        if machine != known.machine:
+            there[machine] = list(known.taken.get(machine, ()))
+            with _passing_over(done, machine):
+                there[machine] = folder.segments(machine)
+    for machine, had in known.taken.items():
+        for name in had:
+            if name.endswith(HEAD) and name not in there.get(machine, ()):
+                known.drop(name)
+    for machine, names in there.items():
+        names = [name for name in names if name not in known.former]
         had = known.taken.get(machine, {})
         if any(name not in had for name in names if name.endswith(SOURCES)):
             had = {name: had[name] for name in had if name.endswith(SOURCES)}

@@ -214,5 +214,6 @@ def _nearest(
 
 
 def _suffix(suffix: str) -> str:
-    is_plain = len(suffix) <= _SUFFIX_CHARS_MAX and suffix[1:].isascii()
-    return suffix if is_plain else HIDDEN
+    """A suffix, unless it may be words, as of the file "Letter to Dr. Who"."""
+    is_plain = len(suffix) <= _SUFFIX_CHARS_MAX and suffix.isascii() and suffix[1:].isalnum()
+    return suffix if is_plain or not suffix else HIDDEN

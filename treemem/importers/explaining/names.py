@@ -1,7 +1,8 @@
 """Decides which keys and names of columns may be shown in a report: those that name a field.
 
 Pure. A log may have data as keys: ids, paths, addresses, the names of people. A key is hidden if it
-looks like one, or stands in an object whose values are all alike, as in a map from names.
+looks like one, or stands in an object whose values are all alike, as in a map from names, which may
+have one alone.
 
 Tested in tests/importers/test_explaining.py.
 """
@@ -18,8 +19,6 @@ HIDDEN = "<hidden>"
 _FIELD = lazy_regex(r"[A-Za-z_$][A-Za-z_$-]*")
 _WORD = lazy_regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _CHARS_MAX = 40
-# From this many keys on, an object whose values are all alike may be a map.
-_MAP_KEYS_MIN = 2
 # Words of which names of fields are made. Only a key with one of them is shown in a map.
 _COMMON = frozenset(
     """
@@ -69,7 +68,7 @@ def shown_keys(value: Mapping[str, object]) -> dict[str, str]:
         >>> shown_keys({"input_tokens": 1, "output_tokens": 2})["input_tokens"]
         'input_tokens'
     """
-    is_map = len(value) >= _MAP_KEYS_MIN and len(set(map(_kind, value.values()))) == 1
+    is_map = len(set(map(_kind, value.values()))) == 1
     return {key: HIDDEN if is_map and not _has_common_word(key) else shown(key) for key in value}
 
 
