@@ -202,7 +202,8 @@ class ForgetReport:
     model_calls: that it takes to summarize as many nodes again. statements, entries: that cite the
     messages. vectors: of these nodes and their windows. attachments: that the messages name; their
     content is never in the file. texts: titles, topic names, turns and choices with their words.
-    copies: of the memory, made before; nothing is removed from them.
+    named_like: ids of the sources that stay although the words are in their id, title, file or
+    project. copies: of the memory, made before; nothing is removed from them.
     """
 
     messages: int = 0
@@ -217,6 +218,7 @@ class ForgetReport:
     texts: int = 0
     model_calls: int = 0
     id: int | None = None
+    named_like: list[str] = field(default_factory=list)
     copies: list[MemoryCopy] = field(default_factory=list)
 
 

@@ -66,3 +66,14 @@ def test_a_choice_that_is_too_wide_or_slow_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=reason):
         chosen(database, Selection(**named))  # type: ignore[arg-type]
+
+
+def test_sources_that_have_the_words_in_their_names_are_named(memory: Memory) -> None:
+    memory.append("chat/blue_folder", [Message(text="Nothing of it in here.")])
+    memory.append("chat/two", [Message(text="Neither here.")], title="Of the Blue  Folder")
+    memory.append("chat/three", [Message(text="The blue folder is gone.")], project="/blue folder")
+    memory.append("chat/bluefolders", [Message(text="Other words.")])
+    report = memory.forget(text="blue folder")
+    assert [source.id for source in report.sources] == ["chat/three"]
+    assert report.named_like == ["chat/blue_folder", "chat/two"]
+    assert memory.forget(pattern="blue.folder", dry_run=True).named_like == ["chat/blue_folder"]

@@ -47,7 +47,7 @@ def forget(
     if dry_run:
         with database.reading():
             seqs = selection.chosen(database, wanted)
-            report = preview.report_of(database, seqs)
+            report = preview.report_of(database, seqs, selection.named_like(database, wanted))
             report.texts = words.clean(database, seqs, write=False)
         if report.messages:
             report.copies = copies.made_before(database, clock())
@@ -66,7 +66,7 @@ def _condemn(
     database: Database, now_ms: int, wanted: Selection, chosen_by: Sequence[str]
 ) -> ForgetReport:
     seqs = selection.chosen(database, wanted)
-    report = preview.report_of(database, seqs)
+    report = preview.report_of(database, seqs, selection.named_like(database, wanted))
     if not seqs:
         return report
     nodes = report.leaves + sum(report.groups.values())

@@ -58,18 +58,23 @@ WHERE seq IN (SELECT value FROM json_each(?)) AND extras LIKE '%"blobs"%'
 """
 
 
-def report_of(database: Database, message_seqs: Sequence[int]) -> ForgetReport:
-    """What is removed with these messages; without other texts, see words.py."""
+def report_of(
+    database: Database, message_seqs: Sequence[int], named_like: Sequence[str] = ()
+) -> ForgetReport:
+    """What is removed with these messages; without other texts, see words.py. named_like: ids of
+    the sources that have the words in their names."""
     nodes = unsealing.nodes_above(database, message_seqs)
     chosen, above = json_list(message_seqs), json_list(nodes)
     groups = Counter[str](dict(database.rows(_GROUPS, {"nodes": above})))
     summaries, calls = database.row(_SUMMARIES, (above,)) or (0, 0)
+    sources = [
+        ForgottenSource(source_id, title, count, bool(is_whole))
+        for source_id, title, count, is_whole in database.rows(_SOURCES, (chosen,))
+    ]
+    gone = {source.id for source in sources if source.is_whole}
     return ForgetReport(
         messages=len(message_seqs),
-        sources=[
-            ForgottenSource(source_id, title, count, bool(is_whole))
-            for source_id, title, count, is_whole in database.rows(_SOURCES, (chosen,))
-        ],
+        sources=sources,
         leaves=int(database.value(_LEAVES, (above,))),
         groups=dict(sorted(groups.items())),
         summaries=int(summaries),
@@ -78,6 +83,7 @@ def report_of(database: Database, message_seqs: Sequence[int]) -> ForgetReport:
         vectors=_vectors(database, above),
         attachments=int(database.value(_ATTACHMENTS, (chosen,))),
         model_calls=int(calls),
+        named_like=[one for one in named_like if one not in gone],
     )
 
 

@@ -83,6 +83,8 @@ WHERE m.seq IN (SELECT value FROM json_each(?1)) AND torn.role = m.role AND torn
   AND substr(m.text, 1, torn.chars) = torn.text
 """
 
+_NAMES_OF_SOURCES = "SELECT id, title, origin, project FROM source ORDER BY seq"
+
 
 def chosen(database: Database, selection: Selection) -> list[int]:
     """The row numbers of the messages that a selection chooses, in order. Raises UsageError if it
@@ -94,6 +96,25 @@ def chosen(database: Database, selection: Selection) -> list[int]:
         seqs = _with_words(database, seqs, _expressions(selection))
     versions = {seq for (seq,) in database.rows(_VERSIONS, (json_list(seqs),))}
     return sorted(versions.union(seqs))
+
+
+def named_like(database: Database, selection: Selection) -> list[str]:
+    """The ids of the sources in whose id, title, file or project the words are that a selection
+    names; none if it names no words."""
+    if selection.text is None and selection.pattern is None:
+        return []
+    sought = _expressions(selection)
+    return [
+        source_id
+        for source_id, *names in database.rows(_NAMES_OF_SOURCES)
+        if any(all(one.search(_spaced(name)) for one in sought)
+               for name in (source_id, *filter(None, names)))
+    ]  # fmt: skip
+
+
+def _spaced(name: str) -> str:
+    """A name in which words that are joined by "_" stand alone."""
+    return name.replace("_", " ")
 
 
 def _by_columns(database: Database, selection: Selection) -> list[int]:

@@ -93,6 +93,7 @@ def _print_report(report: ForgetReport, *, would: bool) -> None:
 
     if not report.messages:
         click.echo("No message fits.")
+        _print_named_like(report)
         return
     whole = sum(source.is_whole for source in report.sources)
     of = count_of(len(report.sources), "source")
@@ -108,12 +109,31 @@ def _print_report(report: ForgetReport, *, would: bool) -> None:
         more = count_of(len(report.sources) - SOURCES_SHOWN, "more source")
         note(f"… and {more}. All: --json")
     _print_derived(report)
+    _print_named_like(report)
     if report.copies:
         still = "would still have" if would else "may still have"
         note(f"Copies that were made before {still} it:")
         print_older(report.copies, to_note=True)
     if not would and report.id is not None:
         note(f"Logs do not bring it back. To let them: treemem forget --undo {report.id}")
+
+
+def _print_named_like(report: ForgetReport) -> None:
+    """The sources that have the words in their names."""
+    from treemem.reports import count_of
+    from treemem_cli.render import safe
+
+    if not report.named_like:
+        return
+    note(
+        "In the names of these sources, which stay; to forget one whole: treemem forget --source ID"
+    )
+    for source_id in report.named_like[:SOURCES_SHOWN]:
+        note(f"  {safe(source_id)}")
+    if len(report.named_like) > SOURCES_SHOWN:
+        note(
+            f"… and {count_of(len(report.named_like) - SOURCES_SHOWN, 'more source')}. All: --json"
+        )
 
 
 def _print_derived(report: ForgetReport) -> None:

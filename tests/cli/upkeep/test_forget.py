@@ -44,6 +44,13 @@ def test_it_forgets_lists_and_undoes(session: ClaudeSession, tmp_path: Path) -> 
     assert run("doctor").exit_code == 0
 
 
+def test_it_names_sources_that_have_the_words_in_their_names(session: ClaudeSession) -> None:
+    for words in ("claude-code", "Zanzibarrossa"):
+        planned = run("forget", "--text", words, "--dry-run")
+        assert (session.source_id in planned.stderr) == (words == "claude-code")
+    assert "treemem forget --source ID" in run("forget", "--text", "claude-code", "--yes").stderr
+
+
 def test_it_asks_first(session: ClaudeSession) -> None:
     refused = run("forget", "--source", session.source_id)
     assert refused.exit_code != 0
