@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 import treemem
 from tests.helpers import examples, fake_providers
-from treemem import config
+from treemem.formats import places
 from treemem_cli import reference
 from treemem_cli.main import cli
 
@@ -133,7 +133,7 @@ def test_the_configuration_page_names_every_variable_that_the_code_reads() -> No
     sources = [*ROOT.glob("treemem/**/*.py"), *ROOT.glob("cli/**/*.py")]
     read = {name for path in sources for pair in _VARIABLE.findall(path.read_text())
             for name in pair if name}  # fmt: skip
-    read |= {variable for _, variable, _ in config._OVERRIDES}
+    read |= {variable for _, variable, _ in places._OVERRIDES}
     read |= {"VISUAL", "EDITOR", "PAGER", "TERM"}  # by name, see content/editor.py
     # Set for the child process that runs llama.cpp, which imports this package.
     read -= {"GGML_NO_BACKTRACE", "PYTHONPATH"}

@@ -18,15 +18,6 @@ if TYPE_CHECKING:
 
     from treemem import IdKind
 
-# Importing the formats to list them would take longer than a person waits.
-FORMATS = (
-    "claude-code", "codex", "gemini-cli", "copilot-cli", "vscode-copilot", "kiro", "windsurf",
-    "antigravity", "opencode", "cline", "cursor", "aider", "specstory", "pi", "goose", "zed",
-    "crush", "continue", "openhands", "droid", "amp", "prompt-history", "trajectory", "inspect",
-    "chatgpt", "claude-ai", "open-webui", "librechat", "grok", "llm", "langchain", "slack",
-    "discord", "telegram", "whatsapp", "messenger", "mail", "transcript", "irc", "html", "docx",
-    "pdf", "chat", "markdown", "plain-text",
-)  # fmt: skip
 # How many ids are read, and how much of what they are about is shown.
 _ITEMS_MAX = 50
 _ABOUT_CHARS_MAX = 60
@@ -68,10 +59,11 @@ def ids(kind: IdKind) -> Complete:
 
 def formats(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes the name of a format."""
+    from treemem.formats.table import BY_NAME
     from treemem.plugins import finding
 
     names = [plugin.name for plugin in finding.plugins("importer") if plugin.problem is None]
-    return _beginning((*FORMATS, *names), incomplete)
+    return _beginning((*BY_NAME, *names), incomplete)
 
 
 def paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:

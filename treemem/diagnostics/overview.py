@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from treemem import times
-from treemem.config import LOG_PLACES, located
+from treemem.formats.places import located
+from treemem.formats.table import FORMATS
 from treemem.store.database import Database
 from treemem.tree import tally
 
@@ -109,9 +110,9 @@ def _changes(
 def _logs(environ: Mapping[str, str], home: Path) -> Iterator[tuple[str, str, int]]:
     """(format, path, size) of each log of a tool that has a folder for them. Logs in the folders of
     projects are left out, since these may be anywhere below the home folder."""
-    for format_name, patterns in LOG_PLACES.items():
+    for row in FORMATS:
         seen: set[str] = set()
-        for pattern in patterns:
+        for pattern in row.places:
             folder, below = located(pattern, environ, home)
             if folder == home or not folder.is_dir():
                 continue
@@ -119,7 +120,7 @@ def _logs(environ: Mapping[str, str], home: Path) -> Iterator[tuple[str, str, in
                 for path in folder.resolve().glob(below):
                     if str(path) not in seen and path.is_file():
                         seen.add(str(path))
-                        yield format_name, str(path), _size(path)
+                        yield row.name, str(path), _size(path)
             except OSError:  # a folder that may not be read
                 continue
 

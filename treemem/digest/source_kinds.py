@@ -8,34 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from treemem.formats.table import FORMATS
 from treemem.types import SourceKind
 
 # Formats of one kind.
-KIND_OF_FORMAT: dict[str, SourceKind] = {
-    **dict.fromkeys(
-        ("aider", "amp", "antigravity", "claude-code", "cline", "codex", "continue",
-         "copilot-cli", "crush", "cursor", "droid", "gemini-cli", "goose", "inspect", "kiro",
-         "opencode", "openhands", "pi", "prompt-history", "specstory", "trajectory",
-         "vscode-copilot", "windsurf", "zed"), "agent"),
-    **dict.fromkeys(
-        ("chatgpt", "claude-ai", "grok", "librechat", "llm", "open-webui"), "assistant"),
-    **dict.fromkeys(
-        ("discord", "irc", "messenger", "slack", "telegram", "whatsapp"), "people"),
-    **dict.fromkeys(("docx", "pdf"), "document"),
-    "mail": "mail",
-}  # fmt: skip
+KIND_OF_FORMAT = {row.name: row.kind for row in FORMATS if row.kind}
 # What the tool of a format is called; formats that several tools write have none.
-TOOL_NAMES = {
-    "aider": "aider", "amp": "Amp", "antigravity": "Antigravity", "chatgpt": "ChatGPT",
-    "claude-ai": "Claude", "claude-code": "Claude Code", "cline": "Cline", "codex": "Codex",
-    "continue": "Continue", "copilot-cli": "Copilot CLI", "crush": "Crush", "cursor": "Cursor",
-    "discord": "Discord", "droid": "Factory droid", "gemini-cli": "Gemini CLI", "goose": "Goose",
-    "grok": "Grok", "inspect": "Inspect", "irc": "IRC", "kiro": "Kiro", "librechat": "LibreChat",
-    "messenger": "Messenger", "open-webui": "Open WebUI", "opencode": "opencode",
-    "openhands": "OpenHands", "pi": "pi", "slack": "Slack", "telegram": "Telegram",
-    "vscode-copilot": "VS Code Copilot", "whatsapp": "WhatsApp", "windsurf": "Windsurf",
-    "zed": "Zed",
-}  # fmt: skip
+TOOL_NAMES = {row.name: row.tool for row in FORMATS if row.tool}
 # The speakers of a meeting, at least; two who talk are a conversation.
 MEETING_PEOPLE_MIN = 3
 # The share of messages with marks of spoken language ("uh", "{laughter}") in a meeting.

@@ -1,22 +1,16 @@
 """Lists every log format that treemem reads, and detects the format of a file.
 
-To add a format, write a module with an Importer and add a line to IMPORTERS. The order matters only
-when importers score a file equally. Read common.base first, then any format.
+To add a format, write a module with an Importer and add a row to treemem/formats/table.py. Read
+common.base first, then any format.
 """
 
 from __future__ import annotations
 
+import importlib
+
 from treemem.errors import UnknownFormatError, UsageError
+from treemem.formats.table import FORMATS, Format
 from treemem.importers import plugged
-from treemem.importers.aider import Aider
-from treemem.importers.amp.importer import Amp
-from treemem.importers.antigravity.importer import Antigravity
-from treemem.importers.chat.importer import ChatJsonl
-from treemem.importers.chatgpt import ChatGpt
-from treemem.importers.claude_ai import ClaudeAi
-from treemem.importers.claude_code.importer import ClaudeCode
-from treemem.importers.cline.importer import Cline
-from treemem.importers.codex.importer import Codex
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.sniffing import (
     describe_content,
@@ -25,99 +19,19 @@ from treemem.importers.common.sniffing import (
     is_json,
     is_text,
 )
-from treemem.importers.continue_dev.importer import Continue
-from treemem.importers.copilot_cli import CopilotCli
-from treemem.importers.crush.importer import Crush
-from treemem.importers.cursor.importer import Cursor
-from treemem.importers.discord import Discord
-from treemem.importers.docx.importer import Docx
-from treemem.importers.droid.importer import Droid
-from treemem.importers.gemini_cli import GeminiCli
-from treemem.importers.goose.importer import Goose
-from treemem.importers.grok.importer import Grok
-from treemem.importers.html.importer import Html
-from treemem.importers.inspect_log.importer import InspectLog
-from treemem.importers.irc import Irc
-from treemem.importers.kiro.importer import Kiro
-from treemem.importers.langchain import LangChain
-from treemem.importers.librechat.importer import LibreChat
-from treemem.importers.llm.importer import LlmLogs
-from treemem.importers.mail.importer import MailImporter
-from treemem.importers.markdown import Markdown
-from treemem.importers.messenger import Messenger
-from treemem.importers.open_webui.importer import OpenWebUi
-from treemem.importers.opencode.importer import OpenCode
-from treemem.importers.openhands.importer import OpenHands
-from treemem.importers.pdf import Pdf
-from treemem.importers.pi import Pi
-from treemem.importers.plain_text import PlainText
-from treemem.importers.prompt_history.importer import PromptHistory
-from treemem.importers.slack.importer import Slack
-from treemem.importers.specstory import SpecStory
 from treemem.importers.streams.heads import HEAD_BYTES, Head
-from treemem.importers.telegram import Telegram
-from treemem.importers.trajectory.importer import Trajectory
-from treemem.importers.transcript import Transcript
-from treemem.importers.vscode_copilot.importer import VsCodeCopilot
-from treemem.importers.whatsapp.importer import WhatsApp
-from treemem.importers.windsurf.importer import Windsurf
-from treemem.importers.zed.importer import Zed
 
 __all__ = ["IMPORTERS", "Event", "Importer", "LogFile", "Skipped", "by_name", "detect", "every"]
 
-IMPORTERS: tuple[Importer, ...] = (
-    # Sessions with assistants.
-    ClaudeCode(),
-    Codex(),
-    GeminiCli(),
-    CopilotCli(),
-    VsCodeCopilot(),
-    Kiro(),
-    Windsurf(),
-    Antigravity(),
-    OpenCode(),
-    Cline(),
-    Cursor(),
-    Aider(),
-    SpecStory(),
-    Pi(),
-    Goose(),
-    Zed(),
-    Crush(),
-    Continue(),
-    OpenHands(),
-    Droid(),
-    Amp(),
-    PromptHistory(),
-    Trajectory(),
-    InspectLog(),
-    ChatGpt(),
-    ClaudeAi(),
-    OpenWebUi(),
-    LibreChat(),
-    Grok(),
-    LlmLogs(),
-    LangChain(),
-    # Conversations between people.
-    Slack(),
-    Discord(),
-    Telegram(),
-    WhatsApp(),
-    Messenger(),
-    MailImporter(),
-    Transcript(),
-    Irc(),
-    # Documents.
-    Html(),
-    Docx(),
-    Pdf(),
-    # Generic formats.
-    ChatJsonl(),
-    Markdown(),
-    PlainText(),
-)
+
+def _made(row: Format) -> Importer:
+    module, _, name = row.importer.partition(":")
+    kind: type[Importer] = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    kind.places = row.places
+    return kind()
 
 
+IMPORTERS = tuple(map(_made, FORMATS))
 # How much of a file is looked at, in bytes, until its format is recognized.
 _HEADS_BYTES = (HEAD_BYTES, 8 * HEAD_BYTES, 64 * HEAD_BYTES)
 # Reading documents takes longer than reading lines.

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Literal
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import digest_of
 from treemem.importers.common.documents import Line, document_lines, fence_after
@@ -53,7 +52,6 @@ class Aider(Importer):
     description = "aider's chat history (Markdown)"
     kept = "prompts, answers, aider's own output"
     dropped = "the marks in front of lines"
-    places = LOG_PLACES["aider"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         if _START_BYTES.match(head.removeprefix(b"\xef\xbb\xbf")):

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common.attachments import compact_json
 from treemem.importers.common.base import Event, LogFile, Skipped
 from treemem.importers.common.branches import RewoundRanges
@@ -61,7 +60,6 @@ class CopilotCli(GrowingImporter):
     kept = "turns, reasoning, tool calls and results, sub-agents, notifications, summaries"
     dropped = "usage, context sent with the user's text, opaque reasoning, deltas, bookkeeping"
     marks = (("type", "data", "timestamp"),)
-    places = LOG_PLACES["copilot-cli"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

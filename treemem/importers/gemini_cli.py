@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common.attachments import compact_json, without_base64
 from treemem.importers.common.base import Event, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message
@@ -66,7 +65,6 @@ class GeminiCli(GrowingImporter):
     kept = "turns, thoughts, tool calls and results, rewound turns, sub-agents, notices"
     dropped = "usage, model names, a tool result's copy for the screen, earlier states"
     marks = (("sessionId", "projectHash", "messages"), ("id", "timestamp", "type", "content"))
-    places = LOG_PLACES["gemini-cli"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.documents import document_lines
 from treemem.importers.common.sniffing import head_lines
@@ -73,7 +72,6 @@ class Irc(Importer):
     description = "IRC logs: irssi, WeeChat, ZNC, HexChat, mIRC, EnergyMech"
     kept = "nick, text, actions, notices of people, time without a zone"
     dropped = "joins, parts, modes, topics, colours, the signs of channel operators"
-    places = LOG_PLACES["irc"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         if b"\0" in head:

@@ -11,7 +11,6 @@ from array import array
 from collections.abc import Iterator
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common.attachments import compact_json
 from treemem.importers.common.base import Event, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message
@@ -55,7 +54,6 @@ class Pi(GrowingImporter):
     kept = "turns, thinking, tool calls and results, abandoned branches, summaries, forks"
     dropped = "usage, model names, tool details, data of extensions, bookkeeping"
     marks = (("type", "id", "parentId", "timestamp", "message"),)
-    places = LOG_PLACES["pi"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

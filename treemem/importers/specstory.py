@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.content import Content
 from treemem.importers.common.documents import document_lines, fence_after
@@ -68,7 +67,6 @@ class SpecStory(Importer):
     description = "SpecStory session histories (Markdown)"
     kept = "turns, thinking, tool calls with their results, sub-agents' turns"
     dropped = "model names, rules between turns, tags around tool calls and thinking"
-    places = LOG_PLACES["specstory"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from treemem.config import located
+from treemem.formats.places import located
 from treemem.importers import Importer, every
 from treemem.importers.streams import compressed
 from treemem.ingest.walk import may_be_file

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from treemem.errors import TreememError
+from treemem.formats.table import FORMATS
 from treemem.places import lines
 from treemem.places.lines import Span
 from treemem.store.database import Database, storable_text
@@ -31,29 +32,9 @@ _FILES_MAX = 400
 _HEAD_BYTES = 4_096
 # Formats of which a source is read from several files together. Their importers name these files;
 # importing all of them takes longer than a search.
-COMPANION_FORMATS = frozenset(
-    {
-        "antigravity",
-        "chatgpt",
-        "cline",
-        "crush",
-        "cursor",
-        "goose",
-        "inspect",
-        "irc",
-        "kiro",
-        "llm",
-        "messenger",
-        "open-webui",
-        "opencode",
-        "openhands",
-        "slack",
-        "vscode-copilot",
-        "zed",
-    }
-)
+COMPANION_FORMATS = frozenset(row.name for row in FORMATS if row.files != "one")
 # Those of them whose messages are in the several files. In an archive, these are not read again.
-_FORMATS_OF_PARTS = frozenset({"irc", "messenger", "opencode", "slack"})
+_FORMATS_OF_PARTS = frozenset(row.name for row in FORMATS if row.files == "parts")
 
 _FORMAT = "SELECT format FROM source WHERE id = ?"
 # Whether two files, or two states of one, had messages of a source; its id is given in quotes.

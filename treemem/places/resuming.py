@@ -11,19 +11,12 @@ import re
 import shlex
 from pathlib import Path, PurePosixPath
 
+from treemem.formats.table import FORMATS
 from treemem.store.database import Database
 from treemem.types import Place
 
-_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 # By format: the command, to which the id is added, and the shape of ids.
-COMMANDS = {
-    "claude-code": ("claude --resume", _UUID),
-    "codex": ("codex resume", _UUID),
-    "copilot-cli": ("copilot --resume", _UUID),
-    "gemini-cli": ("gemini --resume", _UUID),
-    "opencode": ("opencode --session", r"ses_[A-Za-z0-9]{8,64}"),
-    "pi": ("pi --session", _UUID),
-}
+COMMANDS = {row.name: row.resumed_by for row in FORMATS if row.resumed_by}
 _OF_MESSAGE = """
 SELECT s.id, s.format, s.origin, s.project, l.id FROM source s
 LEFT JOIN source_message sm ON sm.source_seq = s.seq AND sm.message_seq = :message

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from treemem.formats.table import BY_NAME
 from treemem.models.own import registry
 from treemem.plugins import finding
 from treemem.plugins.finding import GROUPS, Plugin, PluginError
@@ -15,9 +16,7 @@ from treemem.plugins.finding import GROUPS, Plugin, PluginError
 def taken(role: str) -> frozenset[str]:
     """The names of a role that treemem has itself."""
     if role == "importer":
-        from treemem.importers import IMPORTERS
-
-        return frozenset(importer.name for importer in IMPORTERS)
+        return frozenset(BY_NAME)
     return registry.names_taken()
 
 

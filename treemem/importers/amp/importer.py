@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common.attachments import compact_json
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text, id_text, no_message
@@ -46,7 +45,6 @@ class Amp(Importer):
     kept = "turns, thinking, tool calls and results, commands of the user, summaries, images"
     dropped = "usage, model names, traces, states, contents of mentioned files"
     marks = (("id", "created", "messages", "env"), ("role", "messageId", "content"))
-    places = LOG_PLACES["amp"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

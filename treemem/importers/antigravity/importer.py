@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from treemem.config import LOG_PLACES
 from treemem.importers.antigravity import database, families, transcript
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
@@ -35,7 +34,6 @@ class Antigravity(Importer):
     description = "conversations of Antigravity (transcripts, databases)"
     kept = "turns, thinking, tool calls and results, undone turns, sub-agents, summaries, notices"
     dropped = "usage, model names, artifacts, steps of unknown form, encrypted conversations"
-    places = LOG_PLACES["antigravity"]
     marks = (("step_index", "source", "type"),)
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

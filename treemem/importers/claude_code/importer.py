@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.importers.claude_code.records import certainty, records_of
 from treemem.importers.claude_code.speech import agent_of, is_spoken, kind_of, speech_of
 from treemem.importers.claude_code.survey import Survey, session_of
@@ -42,7 +41,6 @@ class ClaudeCode(GrowingImporter):
     kept = "turns, thinking, tool calls and results, abandoned branches, sub-agents, summaries"
     dropped = "usage, model names, signatures, a tool result's copy for the screen, bookkeeping"
     marks = (("parentUuid", "sessionId", "uuid", "timestamp", "type", "message"),)
-    places = LOG_PLACES["claude-code"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         return certainty(head, file.stem)

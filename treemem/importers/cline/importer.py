@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.importers.cline.speech import Speech
 from treemem.importers.cline.window import Window, is_window_entry
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
@@ -51,7 +50,6 @@ class Cline(Importer):
     kept = "turns, thinking, tool calls and results, environment details, summaries, sub-agents"
     dropped = "usage, model names, checkpoints, the window's copy of the history, system prompts"
     marks = (("role", "content", "ts"), ("ts", "type", "say"), ("sessionId", "agent", "messages"))
-    places = LOG_PLACES["cline"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         value = head_value(head)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.importers.codex.completed import items_of
 from treemem.importers.codex.items import (
     BARE_ITEMS,
@@ -62,7 +61,6 @@ class Codex(GrowingImporter):
     kept = "turns, reasoning summaries, tool calls and results, rolled-back turns, summaries, forks"
     dropped = "the second layer of each turn, encrypted reasoning, replaced history, bookkeeping"
     marks = (("timestamp", "type", "payload"),)
-    places = LOG_PLACES["codex"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

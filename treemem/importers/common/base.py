@@ -227,10 +227,11 @@ class Importer(ABC):
     name: the value of --format and the prefix of source ids. version: increased when the same bytes
     yield different messages. kept, dropped: short lists of the content that is imported and
     ignored. places: glob patterns below the home folder for the tool's logs; empty if the tool has
-    no fixed place. beside: patterns for the files read together with those. is_document: the
-    file is rewritten as a whole, so its sources are snapshots. spans_files: a source is named
-    after the folder and continues over its files. marks: the keys that one kind of its records has,
-    or its tables or the columns of one; they name the format that an unknown file is nearest to.
+    no fixed place; those of treemem's own are in formats/table.py. beside: patterns for the files
+    read together with those. is_document: the file is rewritten as a whole, so its sources are
+    snapshots. spans_files: a source is named after the folder and continues over its files. marks:
+    the keys that one kind of its records has, or its tables or the columns of one; they name the
+    format that an unknown file is nearest to.
     """
 
     name: str

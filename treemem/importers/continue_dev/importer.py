@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.errors import ImportFileError
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text
@@ -40,7 +39,6 @@ class Continue(Importer):
     kept = "turns, thinking, tool calls and results, attached context, summaries, images"
     dropped = "usage, model names, the editor's state, logs of prompts, rules, modes"
     marks = (("sessionId", "workspaceDirectory", "history"), ("message", "contextItems"))
-    places = LOG_PLACES["continue"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         value = head_value(head)

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from treemem.config import LOG_PLACES, located
 from treemem.errors import ImportFileError, MissingPackageError
+from treemem.formats.places import located
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text, json_or_none
@@ -49,7 +49,6 @@ class Crush(Importer):
     kept = "turns, thinking, tool calls and results, shell commands, sub-agents, summaries, images"
     dropped = "usage, model names, versions of files, todo lists, a tool result's metadata"
     marks = (("id", "parent_session_id", "message_count"), ("id", "session_id", "role", "parts"))
-    places = LOG_PLACES["crush"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         return 0.9 if _is_database(sqlite_files.table_columns(file, head)) else 0.0

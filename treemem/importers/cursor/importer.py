@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_text
@@ -41,7 +40,6 @@ class Cursor(Importer):
     kept = "turns, thinking, tool calls and results, rewound turns, sub-agents, summaries"
     dropped = "usage, model names, code chunks and diffs beside a message, checkpoints"
     marks = (("cursorDiskKV", "ItemTable"), ("blobs", "meta"))
-    places = LOG_PLACES["cursor"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         columns = sqlite_files.table_columns(file, head)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common.base import Event, Importer, LogFile
 from treemem.importers.common.coerce import as_dict, as_list, as_text, no_message
 from treemem.importers.common.content import BlockReader, Content
@@ -42,7 +41,6 @@ class Droid(Importer):
     kept = "turns, thinking, tool calls and results, summaries, sub-agents, images"
     dropped = "usage, model names, settings, todo lists, signatures, bookkeeping"
     marks = (("type", "id", "cwd", "title"), ("type", "id", "timestamp", "message"))
-    places = LOG_PLACES["droid"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text, json_or_none
@@ -53,7 +52,6 @@ class Goose(Importer):
     kept = "turns, thinking, tool calls and results, sub-agents, summaries, notices, images"
     dropped = "usage, model names, recipes, extensions' data, requests to allow a tool"
     marks = (("id", "working_dir", "extension_data"), ("role", "created", "content"))
-    places = LOG_PLACES["goose"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         if _is_database(sqlite_files.table_columns(file, head)):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from treemem.config import LOG_PLACES, USER_DATA
+from treemem.formats.table import USER_DATA
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.sniffing import head_objects, head_value
@@ -26,7 +26,6 @@ class Kiro(Importer):
     description = "Kiro sessions: editor (JSON), command line (data.sqlite3, JSON Lines)"
     kept = "turns, thinking, tool calls and results, sub-agents, summaries, injected context"
     dropped = "usage, model names, whole files before an edit, context beside a prompt, settings"
-    places = LOG_PLACES["kiro"]
     marks = (
         ("version", "kind", "data"), ("id", "timestamp", "payload"), ("executionId", "actions"),
         ("sessionId", "workspaceDirectory", "history"), ("conversation_id", "history"),

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_text
@@ -40,7 +39,6 @@ class LlmLogs(Importer):
     kept = "prompts, system prompts, responses, reasoning, tool calls and results, fragments, forks"
     dropped = "usage, model names, options, schemas, raw JSON of providers"
     marks = (("responses", "conversations"), ("turns", "messages"), ("id", "prompt", "response"))
-    places = LOG_PLACES["llm"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         tables = sqlite_files.table_columns(file, head)

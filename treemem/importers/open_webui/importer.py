@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text, json_or_none
@@ -42,7 +41,6 @@ class OpenWebUi(Importer):
     kept = "turns, thinking, tool calls and results, branches, names of files, images, errors"
     dropped = "usage, model names, cited sources, files' contents, ratings, tags, settings"
     marks = (("id", "user_id", "title", "chat"), ("history", "models"), ("chat", "file", "user"))
-    places = LOG_PLACES["open-webui"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         tables = sqlite_files.table_columns(file, head)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.errors import ImportFileError
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
@@ -41,7 +40,6 @@ class OpenCode(Importer):
     kept = "turns, reasoning, tool calls and results, reverted turns, sub-agents, summaries, files"
     dropped = "usage, model names, snapshots, patches, diffs, steps, retries, todo lists"
     marks = (("session", "message", "part"), ("id", "sessionID", "role", "time"))
-    places = LOG_PLACES["opencode"]
     beside = (
         ".local/share/opencode/storage/message/*/*.json",
         ".local/share/opencode/storage/part/*/*.json",

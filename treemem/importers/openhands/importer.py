@@ -16,7 +16,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.errors import ImportFileError
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.branches import path_to_root
@@ -52,7 +51,6 @@ class OpenHands(Importer):
     kept = "turns, thinking, tool calls and results, other branches, sub-agents, summaries, images"
     dropped = "usage, model names, settings of the agent, tools' schemas, updates of its state"
     marks = (("id", "timestamp", "source", "kind"), ("id", "agent", "workspace"))
-    places = LOG_PLACES["openhands"]
     beside = (
         ".openhands/conversations/*/events/*.json",
         ".openhands/agent-canvas/conversations/*/events/*.json",

@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common.base import Event, Importer, LogFile, PartialSource, Skipped
 from treemem.importers.common.coerce import as_dict, as_text
 from treemem.importers.common.content import Content
@@ -49,7 +48,6 @@ class PromptHistory(Importer):
     kept = "prompts of sessions whose log is gone, pasted texts, times, projects"
     dropped = "prompts that are in a session's log, commands without words, images"
     marks = (("display", "pastedContents", "timestamp", "project"), ("session_id", "ts", "text"))
-    places = LOG_PLACES["prompt-history"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         del file

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_list, as_text
 from treemem.importers.common.json_members import read_members
@@ -49,7 +48,6 @@ class VsCodeCopilot(Importer):
     description = "chats of VS Code with GitHub Copilot (JSON, JSON Lines)"
     kept = "turns, thinking, tool calls and results, undone requests, attachments, sub-agents"
     dropped = "usage, model names, edits beside a call, drafts, progress, prompts around a request"
-    places = LOG_PLACES["vscode-copilot"]
     marks = (("kind", "v"), ("kind", "k", "v"), ("requests", "responderUsername"))
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.importers.common.attachments import compact_json, without_base64
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
 from treemem.importers.common.coerce import as_dict, as_text, no_message
@@ -47,7 +46,6 @@ class Windsurf(Importer):
     description = "transcripts of Windsurf's Cascade (JSON Lines)"
     kept = "turns, thinking, tool calls and results"
     dropped = "whole files before an edit, rules, Cascade's encrypted history"
-    places = LOG_PLACES["windsurf"]
     marks = (("status", "type", "user_input"), ("status", "type", "planner_response"))
 
     def recognizes(self, file: LogFile, head: bytes) -> float:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from treemem.config import LOG_PLACES
 from treemem.errors import ImportFileError, MissingPackageError
 from treemem.importers.common import sqlite_files
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
@@ -39,7 +38,6 @@ class Zed(Importer):
     kept = "turns, thinking, tool calls and results, mentioned files, sub-agents, summaries, images"
     dropped = "usage, model names, checkpoints, drafts, a tool result's copy for the screen"
     marks = (("id", "summary", "updated_at", "data_type", "data"),)
-    places = LOG_PLACES["zed"]
 
     def recognizes(self, file: LogFile, head: bytes) -> float:
         threads = sqlite_files.table_columns(file, head).get("threads", frozenset())
