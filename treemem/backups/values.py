@@ -137,17 +137,19 @@ class SyncTaken:
 @dataclass(frozen=True, slots=True)
 class SyncReport:
     """What a sync has done. folder: the shared one. machine: the id of this memory there; None in a
-    dry run before it has one. is_new_machine: it has this id since now. code: by which other
-    machines join, if it was made now; else None. taken: by machine, what was taken in. sources,
-    messages: that were written. segments: files that were written, of written_bytes together.
-    removed: own files that others have replaced. waiting: sentences about files that are not whole
-    yet or cannot be taken in now, and are tried again the next time. refused: about files that were
-    made without the code, or are damaged. dry_run: True if nothing was changed; of taken, only
-    segments are counted then."""
+    dry run before it has one. is_new_machine: it has this id since now. former: the id that
+    it had before, under which another copy of it has written; None without one. code: by which
+    other machines join, if it was made now; else None. taken: by machine, what was taken in.
+    sources, messages: that were written. segments: files that were written, of written_bytes
+    together. removed: own files that others have replaced. waiting: sentences about files that are
+    not whole yet or cannot be taken in now, and are tried again the next time. refused: about files
+    that were made without the code, or are damaged. dry_run: True if nothing was changed; of taken,
+    only segments are counted then."""
 
     folder: Path
     machine: str | None
     is_new_machine: bool
+    former: str | None
     code: str | None
     taken: tuple[SyncTaken, ...]
     sources: int

@@ -122,6 +122,11 @@ def _print(report: SyncReport) -> None:
         click.echo(f"{verb} {what} to {safe(str(report.folder))}{size}.")
     elif not report.taken:
         click.echo("Nothing is new.")
+    if report.former is not None:
+        where = safe(str(report.folder / report.former))
+        note("This memory has a new id there, since a copy of it, or it itself before a backup was "
+             f"brought back, has written in {where}. If no copy is in use, delete that "
+             "folder: nobody takes out of it what is forgotten.")  # fmt: skip
     for sentence in report.waiting:
         note(f"Waiting: {safe(sentence)}")
     for sentence in report.refused:

@@ -334,6 +334,7 @@ def test_a_copy_of_the_memory_gets_an_id_of_its_own(tmp_path: Path) -> None:
             other = here.sync(folder)
             assert other.is_new_machine
             assert other.machine != first.machine
+            assert other.former == first.machine
             assert (other.sources, other.taken[0].sources) == (1, 1)
             copy.sync(folder)
             here.sync(folder)

@@ -64,3 +64,19 @@ def test_a_folder_that_is_missing_is_an_error(tmp_path: Path, folder: Path) -> N
     result = run("sync", str(tmp_path / "missing"))
     assert (result.exit_code, "There is no folder" in result.stderr) == (1, True)
     assert run("sync", str(folder), "--every", "0s").exit_code == 2
+
+
+def test_the_folder_of_a_memory_before_its_backup_is_named(folder: Path, tmp_path: Path) -> None:
+    copy = str(tmp_path / "copy.sqlite3")
+    assert run("sync", str(folder)).exit_code == 0
+    with Memory.open(None) as memory:
+        memory.backup(copy)
+        memory.append("chat/2", [Message(text="We sold the mill.")])
+        former = memory.sync(folder).machine or ""
+    told = run("--db", copy, "sync", str(folder))
+    assert f"in {folder / former}. If no copy is in use, delete that folder" in told.stderr
+    with Memory.open(copy) as memory:
+        (folder / former).rename(tmp_path / former)
+        memory.forget(text="sold the mill")
+        assert memory.sync(folder).sources == 1  # which only the folder that was deleted had
+    assert "new id" not in run("--db", copy, "sync", str(folder)).stderr

@@ -33,10 +33,12 @@ from treemem.types import TreeShape
 
 @dataclass(slots=True)
 class _Pass:
-    """What a sync has found and done so far. joined: whether the memory has just got its id."""
+    """What a sync has found and done so far. joined: whether the memory has just got its id.
+    former: the one that it had before."""
 
     code: str | None = None
     joined: bool = False
+    former: str | None = None
     taken: dict[str, SyncTaken] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -74,7 +76,8 @@ def synced(
             condemning.finish(database, clock, shape)
             out = publishing.published(database, folder, folder_id, known, shape, clock(), room)
     return SyncReport(
-        folder=path, machine=known.machine or None, is_new_machine=done.joined, code=done.code,
+        folder=path, machine=known.machine or None, is_new_machine=done.joined,
+        former=done.former, code=done.code,
         taken=tuple(one for one in done.taken.values() if one.segments), sources=out.sources,
         messages=out.messages, segments=out.segments, written_bytes=out.bytes, removed=out.removed,
         waiting=tuple(done.waiting), refused=tuple(done.refused), dry_run=dry_run,
@@ -172,6 +175,7 @@ def _check_own(
                     own: {key: said for key, (said, _) in one.sources.items()}
                     for own, one in known.own.items()
                 }
+                done.former = known.machine
                 known.machine, known.own, known.counter = secrets.token_hex(8), {}, ""
                 done.joined = True
                 state.save(database, folder_id, known)
