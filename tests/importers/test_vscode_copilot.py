@@ -20,7 +20,7 @@ from tests.helpers.stores import (
 from treemem import Memory
 from treemem.importers import LogFile, Skipped, by_name, detect
 from treemem.importers.vscode_copilot.changes import CHANGE, NO_PLACE
-from treemem.importers.vscode_copilot.importer import IN_LOG
+from treemem.importers.vscode_copilot.importer import IN_LOG, NOT_AN_OBJECT
 from treemem.origins.marking import mark
 from treemem.origins.spans import spans_of
 from treemem.types import Part
@@ -333,6 +333,12 @@ def test_a_damaged_line_costs_what_it_tells(tmp_path: Path) -> None:
     torn = stored(tmp_path / "older", chat(FIRST, SECOND))
     torn.write_bytes(torn.read_bytes()[: torn.read_bytes().index(b"Go on")])
     assert len(messages(events_of(torn, NAME))) == 4
+
+
+@pytest.mark.parametrize("requests", ["", {"a": 1}, None])
+def test_requests_that_are_no_list_are_told_of(tmp_path: Path, requests: object) -> None:
+    path = stored(tmp_path, {**chat(), "requests": requests})
+    assert reasons(events_of(path, NAME)) == [NOT_AN_OBJECT]
 
 
 def test_images_are_markers_with_their_bytes(tmp_path: Path) -> None:

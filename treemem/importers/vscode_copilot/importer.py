@@ -122,6 +122,8 @@ def _read_document(file: LogFile) -> Iterator[Event]:
             yield member
         elif member.key == _REQUESTS and member.is_element:
             yield from chat.request(member.value, active=True)
+        elif member.key == _REQUESTS and not isinstance(member.value, list):
+            yield Skipped(NOT_AN_OBJECT)
         elif member.key == "pendingRequests" and member.is_element:
             yield Skipped(WAITING)
 
