@@ -256,3 +256,15 @@ def test_a_format_without_a_place_is_not_reported_as_missing(home: Path) -> None
     result = run("discover", "chatgpt")
     assert result.exit_code == 1
     assert "No tool stores chatgpt logs in a known folder" in result.stderr
+
+
+def test_without_logs_the_first_places_of_each_tool_are_named_and_all_with_v(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    short, full = run("discover").stderr, run("discover", "-v").stderr
+    (line,) = [line for line in short.splitlines() if line.startswith("  vscode-copilot: ")]
+    assert line.count(", ") == 2
+    assert line.endswith(" more")
+    assert "emptyWindowChatSessions, ~/AppData" in full
+    assert " more\n" not in full

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.completion import ids
-from treemem_cli.content.past import as_of_option, open_seen, print_json_of, say_when
-from treemem_cli.context import NOTHING_STORED, note
+from treemem_cli.content.past import as_of_option, print_json_of, say_when, seen
+from treemem_cli.context import NOTHING_STORED, note, open_memory
 from treemem_cli.parameters import (
     full_option,
     json_option,
@@ -67,7 +67,8 @@ def tree_command(
       treemem tree settlement --tool claude-code
     """
     wanted = _scope(source, topic, scope)
-    with open_seen(context, as_of, wanted) as memory:
+    with open_memory(context) as now, seen(now, as_of, wanted) as memory:
+        is_empty = now.is_empty
         tree = memory.tree(wanted, cite=as_json and full)
         sources = {view.root_id: view for view in memory.sources()}
         digest = memory.digest(tree.scope)
@@ -83,7 +84,7 @@ def tree_command(
         note("The tree of everything has not been built yet. Run: treemem work")
         return
     if tree.root_id is None:
-        if as_of is None:
+        if is_empty:
             note(NOTHING_STORED)
         return
     screen = console()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treemem_cli.completion import formats
-from treemem_cli.context import note, open_memory, print_json
+from treemem_cli.context import is_verbose, note, open_memory, print_json
 from treemem_cli.logs.file_reports import titles_of
 from treemem_cli.logs.ingest import print_ingest
 from treemem_cli.logs.progress import ingest_shown
@@ -21,6 +21,9 @@ from treemem_cli.parameters import json_option, keep_blobs_option, plain_option
 if TYPE_CHECKING:
     from treemem import LogFile, Overview
     from treemem.ingest.discovery import FormatLogs, Place
+
+# Of a format, where there are no logs at all; a tool may have dozens.
+_SHOWN_PLACES = 3
 
 
 @click.command("discover")
@@ -71,7 +74,7 @@ def discover_command(
         if logs:
             _print(logs, _seconds_per_leaf(context), plain=plain)
         else:
-            note(_where_looked(places))
+            note(_where_looked(places, verbose=is_verbose()))
         for text in (text for log in logs for text in log.passed_over):
             note(text)
         if logs and not ingest:
@@ -83,15 +86,22 @@ def discover_command(
         _ingest(context, _chosen_formats(logs, yes), places, keep_blobs, as_json=as_json)
 
 
-def _where_looked(places: list[Place]) -> str:
-    """Says that there are no logs, and where they would be, a line for each format."""
+def _where_looked(places: list[Place], *, verbose: bool) -> str:
+    """Says that there are no logs, and where they would be, a line for each format: all its
+    places if verbose, else the first ones."""
     looked: dict[str, dict[str, None]] = {}
     for place in places:
         folder = place.folder / place.pattern if place.is_loose else place.folder
         looked.setdefault(place.format, {})[_below_home(folder)] = None
-    lines = [f"  {name}: {', '.join(folders)}" for name, folders in looked.items()]
+    shown = None if verbose else _SHOWN_PLACES
+    lines = [
+        f"  {name}: {', '.join([*folders][:shown])}"
+        + (f" and {more} more" if shown and (more := len(folders) - shown) > 0 else "")
+        for name, folders in looked.items()
+    ]
     head = "No logs of known AI tools were found on this machine. Looked in:"
-    return "\n".join([head, *lines, "If yours are elsewhere: treemem ingest PATH"])
+    rest = [] if verbose else ["With -v, all places are named."]
+    return "\n".join([head, *lines, *rest, "If yours are elsewhere: treemem ingest PATH"])
 
 
 def _what_to_do(context: click.Context, places: list[Place]) -> str:

@@ -6,6 +6,7 @@ Tested in tests/cli/machines/test_sync.py.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,16 +62,31 @@ def sync_command(
         raise click.UsageError("--every takes a time of at least a second, such as 10m.")
     code = os.environ.get(_VARIABLE)
     if join and code is None:
-        code = str(click.prompt(f"Code of {folder}", hide_input=True, err=True))
+        code = _asked_for(folder)
     if every is None:
         if _sync(context, folder, code, dry_run=dry_run, as_json=as_json):
             context.exit(1)
         return
     with interruptible() as interrupted:
         while not interrupted.is_set():
-            _try(lambda: _sync(context, folder, code, dry_run=dry_run, as_json=as_json))
+            _try(lambda: _sync(context, folder, code, dry_run=dry_run, as_json=as_json, again=True))
             interrupted.wait(every)
         exit_if_interrupted(context, interrupted)
+
+
+def _asked_for(folder: Path) -> str:
+    """The code that the user types, which the terminal does not show, or that is piped in."""
+    is_terminal = sys.stdin.isatty()
+    try:
+        return str(click.prompt(f"Code of {folder}", hide_input=is_terminal, err=True))
+    except click.Abort:
+        if is_terminal:
+            raise
+        click.echo(err=True)
+        raise click.UsageError(
+            f"There is no terminal to ask for the code at. Set {_VARIABLE}. Where the folder was "
+            "set up, treemem sync DIR --show-code prints it."
+        ) from None
 
 
 def _try(sync: Callable[[], object]) -> None:
@@ -86,9 +102,12 @@ def _try(sync: Callable[[], object]) -> None:
 
 
 def _sync(
-    context: click.Context, folder: Path, code: str | None, *, dry_run: bool, as_json: bool
-) -> bool:
-    """Syncs once, and prints the report. Returns whether anything was refused."""
+    context: click.Context, folder: Path, code: str | None, *, dry_run: bool, as_json: bool,
+    again: bool = False,
+) -> bool:  # fmt: skip
+    """Syncs once, and prints the report. Returns whether anything was refused.
+
+    again: one of many, which says nothing if nothing is new."""
     from treemem_cli.upkeep.backup import showing_progress
 
     with open_memory(context, create=not dry_run) as memory, showing_progress() as progress:
@@ -96,11 +115,11 @@ def _sync(
     if as_json:
         print_json(report)
     else:
-        _print(report)
+        _print(report, again=again)
     return bool(report.refused)
 
 
-def _print(report: SyncReport) -> None:
+def _print(report: SyncReport, *, again: bool) -> None:
     from treemem.reports import count_of
     from treemem_cli.render import file_size, safe
 
@@ -108,19 +127,19 @@ def _print(report: SyncReport) -> None:
         if report.dry_run:
             click.echo(f"Would take in {count_of(one.segments, 'file')} of {one.machine}.")
             continue
-        what = f"{count_of(one.messages, 'message')}, {count_of(one.sources, 'new source')}"
-        more = (
+        parts = (
+            (one.messages, "message", ""), (one.sources, "new source", ""),
             (one.grown, "source", " changed"), (one.forgotten, "message", " forgotten"),
             (one.choices, "choice", ""), (one.names, "topic name", ""),
         )  # fmt: skip
-        rest = "".join(f", {count_of(n, noun)}{end}" for n, noun, end in more if n)
-        click.echo(f"Took in of {one.machine}: {what}{rest}.")
+        what = ", ".join(f"{count_of(n, noun)}{end}" for n, noun, end in parts if n)
+        click.echo(f"Took in of {one.machine}: {what or 'nothing that is not here already'}.")
     if report.sources or report.segments:
         what = f"{count_of(report.sources, 'source')} with {count_of(report.messages, 'message')}"
         size = "" if report.dry_run else f" ({file_size(report.written_bytes)})"
         verb = "Would write" if report.dry_run else "Wrote"
         click.echo(f"{verb} {what} to {safe(str(report.folder))}{size}.")
-    elif not report.taken:
+    elif not report.taken and not again:
         click.echo("Nothing is new.")
     if report.former is not None:
         where = safe(str(report.folder / report.former))

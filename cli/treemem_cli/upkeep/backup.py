@@ -187,7 +187,7 @@ def check_snapshots(context: click.Context, folder: Path, plain: bool, as_json: 
 @json_option
 @click.pass_context
 def list_places(context: click.Context, plain: bool, as_json: bool) -> None:
-    """List where backups and exports were written, and what may be in them.
+    """List where backups and exports were written.
 
     Also the files beside the memory that restore, an upgrade or a rescue has left. Each is named
     with the number of copies in it that were made before something was forgotten.

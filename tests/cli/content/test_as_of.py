@@ -76,3 +76,10 @@ def test_what_makes_no_sense_is_refused(path: Path, words: list[str], problem: s
     result = run("--db", str(path), "search", "paper", *words)
     assert result.exit_code in (1, 2)
     assert problem in result.stderr
+
+
+def test_an_empty_memory_says_that_nothing_is_stored(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.sqlite3"
+    Memory.open(empty).close()
+    then = run("--db", str(empty), "tree", "--as-of", "2026-03-05")
+    assert "Nothing is stored yet." in then.stderr

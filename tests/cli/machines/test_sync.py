@@ -47,6 +47,9 @@ def test_machines_join_with_a_code_and_say_what_came(
     monkeypatch.setenv("TREEMEM_SYNC_CODE", code)
     third = run_json("--db", str(tmp_path / "third.sqlite3"), "sync", str(folder))
     assert (third["taken"][0]["messages"], third["code"]) == (1, None)
+    assert run("--db", other, "forget", "--text", "Friday", "--yes").exit_code == 0
+    run("--db", other, "sync", str(folder))
+    assert ": 1 message forgotten.\n" in run("sync", str(folder)).stdout
 
 
 def test_a_file_that_was_made_without_the_code_is_named_and_exits_with_1(folder: Path) -> None:
@@ -80,3 +83,12 @@ def test_the_folder_of_a_memory_before_its_backup_is_named(folder: Path, tmp_pat
         memory.forget(text="sold the mill")
         assert memory.sync(folder).sources == 1  # which only the folder that was deleted had
     assert "new id" not in run("--db", copy, "sync", str(folder)).stderr
+
+
+def test_without_a_terminal_it_is_said_how_else_to_give_the_code(folder: Path) -> None:
+    assert run("sync", str(folder)).exit_code == 0
+    other = str(folder.parent / "other.sqlite3")
+    joined = run("--db", other, "sync", str(folder), "--join", stdin="")
+    assert joined.exit_code == 2
+    assert "Set TREEMEM_SYNC_CODE." in joined.stderr
+    assert "--yes" not in joined.stderr
