@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -138,3 +139,17 @@ def test_a_made_up_place_is_never_followed_into_a_pipe(tmp_path: Path, clock: Fa
     database.close()
     with Memory.open(tmp_path / "memory.sqlite3") as memory:
         assert [(copy.number, copy.before_forgetting) for copy in memory.copies()] == [(0, 0)]
+
+
+def test_a_made_up_name_keeps_nothing_from_being_forgotten(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    filled(tmp_path, clock).close()
+    database = Database(tmp_path / "memory.sqlite3")
+    places = [[f"/{'a' * 5_000}", kind] for kind in ("folder", "file", "export")]
+    with database.transaction():
+        settings.put(database, settings.COPIES, json.dumps([*places, ["\0", "file"]]))
+    database.close()
+    with Memory.open(tmp_path / "memory.sqlite3", clock=clock) as memory:
+        assert memory.forget(text="surprise").messages == 1
+        assert memory.copies() == []  # as of those that were deleted

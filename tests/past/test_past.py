@@ -232,6 +232,8 @@ def test_a_day_means_its_end_and_the_future_is_refused(tmp_path: Path) -> None:
             assert past.notices[0].endswith("this memory begins at 2026-03-01 09:00.")
             assert past.ledger() == []
         assert memory.as_of_at is None
+        with pytest.raises(UsageError, match="before the year 2"):
+            memory.as_of("0001-01-01T00:00:00+14:00")
         with pytest.raises(UsageError, match="in the future"):
             memory.as_of("2026-03-02")
         with pytest.raises(UsageError, match="as_of is a date"):

@@ -7,8 +7,8 @@ Tested in tests/past/test_past.py.
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any, Self
+from datetime import UTC, datetime
+from typing import Any, Final, Self
 
 from treemem import times
 from treemem.arguments import checked
@@ -17,6 +17,9 @@ from treemem.reports import StepProgress
 from treemem.sessions.boundary import Bounded
 from treemem.times import Clock
 from treemem.types import Scope, TreeShape
+
+# The first year has times that are in no year in another zone.
+_FIRST_MS: Final = times.to_ms(datetime(2, 1, 1, tzinfo=UTC))
 
 
 @checked
@@ -49,7 +52,7 @@ class PastMethods(Bounded):
         or gives a rule for all. None for everything. with_topics: False leaves out topics and the
         tree of everything, which the ledger does not need. progress: called with the number of
         messages done and their total. Of an entry that you closed, dropped or pinned, the choice
-        that held then counts. Raises UsageError for a time in the future.
+        that held then counts. Raises UsageError for a time in the future, or before the year 2.
         """
         from treemem.past.building import built
         from treemem.search import date_filter
@@ -61,6 +64,8 @@ class PastMethods(Bounded):
             raise UsageError(f"as_of{str(error).removeprefix('until')}") from None
         if date_filter.bound(when, "since", now) > times.to_ms(now):
             raise UsageError(f"{str(when)[:80]!r} is in the future: nothing is known of it yet.")
+        if until_ms < _FIRST_MS:
+            raise UsageError(f"{str(when)[:80]!r} is before the year 2, of which nothing is known.")
         database = built(
             self._database, until_ms, scope, self._shape, progress, above=with_topics
         )  # fmt: skip
