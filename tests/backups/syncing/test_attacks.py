@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from tests.conftest import FakeClock
 from tests.helpers import new_files
 from tests.helpers.machines import START
 from treemem import BackupError, Memory, Message
+from treemem.backups.syncing.folder import SharedFolder
 from treemem.store.access import encryption
 from treemem.store.database import Database
 
@@ -151,3 +153,31 @@ def test_segments_follow_the_encryption_of_the_memory(
             assert new.sync(folder, code=code).waiting == ()
             assert said(new) == ["We must call the boat Zanzibarrossa."]
             assert len(new.rules()) == 1
+
+
+@pytest.mark.parametrize("is_mount_point", [True, False])
+def test_nothing_is_written_where_a_folder_was_that_has_gone_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_mount_point: bool
+) -> None:
+    with joined(tmp_path) as (folder, (here, there)):
+        say(here, "chat/1", "We must paint the barn.")
+        say(there, "chat/2", "We must sell the mill.")
+        here.sync(folder)
+        fetch = SharedFolder.fetch
+
+        def going(self: SharedFolder, *how: Any) -> None:
+            folder.rename(tmp_path / "drive")
+            if is_mount_point:
+                folder.mkdir()
+            fetch(self, *how)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SharedFolder, "fetch", going)
+            with pytest.raises(BackupError, match="is gone"):
+                there.sync(folder)
+        assert list(folder.rglob("*")) == []
+        shutil.rmtree(folder, ignore_errors=True)
+        (tmp_path / "drive").rename(folder)
+        assert not there.sync(folder).is_new_machine
+        here.sync(folder)
+        assert said(here, "chat/2") == said(there, "chat/2") == ["We must sell the mill."]

@@ -100,6 +100,11 @@ class SharedFolder:
         modes.sync_folder(self.path)
         return folder_id
 
+    def check(self) -> None:
+        """Raises BackupError if the folder has gone, as with its drive."""
+        if not (self.path / MARKER).is_file():
+            raise BackupError(f"{self.path} is gone, or not complete. Sync again when it is there.")
+
     def machines(self) -> Iterator[str]:
         """The ids of the machines that have written here, in order."""
         for path in sorted(self.path.iterdir()):
@@ -172,8 +177,9 @@ class SharedFolder:
     def stage(self, machine: str, code: str, file: Path, kind: str) -> tuple[Path, str]:
         """Writes a file aside, compressed and durably. kind: SOURCES or HEAD. Returns where, and
         the name that it is to have. Raises OSError."""
+        self.check()
         folder = self._own(machine)
-        modes.create_folder(folder)
+        folder.mkdir(modes.PRIVATE_FOLDER, exist_ok=True)  # not those above it: the drive is gone
         part = folder / (secrets.token_hex(8) + _TEMPORARY)
         digest = codes.hasher(code, machine, kind)
         press = zlib.compressobj(_ZLIB_LEVEL)

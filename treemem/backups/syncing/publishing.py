@@ -128,6 +128,7 @@ def published(
     now_ms: int, room: Path,
 ) -> Written:  # fmt: skip
     """Writes what is new, and removes what that replaces."""
+    folder.check()  # else all own segments would count as deleted
     plan = planned(database, folder, known)
     out = Written(len(plan.states), plan.messages)
     number = max((one.number for one in known.own.values()), default=0) + 1
