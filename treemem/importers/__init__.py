@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 
-from treemem.errors import UnknownFormatError, UsageError
+from treemem.errors import ImportFileError, UnknownFormatError, UsageError
 from treemem.formats.table import FORMATS, Format
 from treemem.importers import plugged
 from treemem.importers.common.base import Event, Importer, LogFile, Skipped
@@ -38,6 +38,8 @@ _HEADS_BYTES = (HEAD_BYTES, 8 * HEAD_BYTES, 64 * HEAD_BYTES)
 _DOCUMENT_BYTES_MAX = _HEADS_BYTES[1]
 # The highest score of an importer that reads any text, or guesses from part of a record.
 _VAGUE_MAX = 0.5
+# How an export of a memory begins. Read as a chat, it would store everything a second time.
+_EXPORT = b'{"type": "header", "format": "treemem export"'
 
 
 def every() -> tuple[Importer, ...]:
@@ -79,7 +81,8 @@ def _may_tell_more(head: Head) -> bool:
 
 
 def detect(file: LogFile) -> Importer:
-    """Returns the importer that scores a file highest. Raises UnknownFormatError if all score 0.
+    """Returns the importer that scores a file highest. Raises UnknownFormatError if all score 0,
+    and ImportFileError for an export of a memory.
 
     Looks further into a file whose first records no importer of a certain format knows: a log may
     begin with bookkeeping, with one long record, or with a heading of many lines.
@@ -87,6 +90,11 @@ def detect(file: LogFile) -> Importer:
     all_importers = every()
     for head_bytes in _HEADS_BYTES:
         head = file.head(head_bytes)
+        if head.startswith(_EXPORT):
+            raise ImportFileError(
+                f"{file.label} is an export of a memory, and no log. To take it in: treemem import "
+                "FILE (import_from in Python)"
+            )
         scores = [importer.recognizes(file, head) for importer in all_importers]
         best = max(scores)
         if best > _VAGUE_MAX or head.is_whole or not _may_tell_more(head):

@@ -97,6 +97,12 @@ def test_it_can_be_read_without_treemem(exported: Path) -> None:
     assert b"\\ud83d" in exported.read_bytes()
 
 
+def test_an_export_is_not_stored_as_a_log(exported: Path, memory: Memory) -> None:
+    (report,) = memory.ingest(exported).files
+    assert "is an export of a memory" in (report.error or "")
+    assert memory.is_empty
+
+
 def test_secrets_are_exported_on_request_only(memory: Memory, tmp_path: Path) -> None:
     memory.redactions.deny("Mallory")
     memory.redactions.allow("AKIA*")
