@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from tests.backups.syncing.test_syncing import (
 )
 from tests.conftest import FakeClock
 from tests.helpers import new_files
-from tests.helpers.machines import START
+from tests.helpers.machines import START, picture
 from treemem import BackupError, Memory, Message
 from treemem.backups.syncing.folder import SharedFolder
 from treemem.store.access import encryption
@@ -181,3 +182,46 @@ def test_nothing_is_written_where_a_folder_was_that_has_gone_meanwhile(
         assert not there.sync(folder).is_new_machine
         here.sync(folder)
         assert said(here, "chat/2") == said(there, "chat/2") == ["We must sell the mill."]
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))]
+)
+def test_old_files_that_come_back_bring_nothing_back(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    kept: dict[Path, bytes] = {}
+    told: dict[str, Memory] = {}
+    forgotten: set[str] = set()
+    with joined(tmp_path, 3) as (folder, memories):
+        for _ in range(40):
+            memory, chance = draw.choice(memories), draw.random()
+            if chance < 0.4:
+                word = f"Canary{len(told):03d}x"
+                told[word] = memory
+                say(memory, f"chat/{draw.randrange(3)}", f"We must feed the {word} today.")
+            elif chance < 0.55 and told:
+                word = draw.choice(list(told))
+                told[word].forget(text=word)
+                forgotten.add(word)
+            elif chance < 0.85:
+                memory.sync(folder)
+            else:
+                kept |= {path: path.read_bytes() for path in folder.glob("*/*")}
+                for path, data in kept.items():
+                    if draw.random() < 0.4:
+                        path.write_bytes(data)
+                for path in list(folder.glob("*/*")):
+                    if draw.random() < 0.2:
+                        path.unlink()
+        for _ in range(4):
+            for memory in memories:
+                report = memory.sync(folder)
+                assert (report.refused, report.waiting) == ((), ())
+        pictures = [picture(memory) for memory in memories]
+        assert pictures[0] == pictures[1] == pictures[2]
+        here = memories[0]
+        words = [text for one in here.sources() for text in said(here, one.source.id)]
+        assert forgotten
+        for word in told:
+            assert sum(word in text for text in words) == (word not in forgotten)
+            assert bool(holding(folder, word.encode())) == (word not in forgotten)
