@@ -21,7 +21,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from typing import Any
 
-from benchmarks.data import agent_stores, more_logs
+from benchmarks.data import agent_stores, chats, more_logs
 from benchmarks.data.logs import Writer
 
 # Turns in a conversation of an export that holds several.
@@ -493,13 +493,13 @@ BUILDERS: dict[str, Callable[[Talk], bytes]] = {
     "claude-ai": _claude_ai, "telegram": _telegram, "discord": _discord, "slack": _slack,
     "messenger": _messenger, "whatsapp": _whatsapp, "mail": _mbox, "transcript": _vtt,
     "irc": _irc, "markdown": _markdown, "plain-text": _plain_text,
-    **more_logs.BUILDERS,
+    **more_logs.BUILDERS, **chats.BUILDERS,
     "goose": agent_stores.goose, "zed": agent_stores.zed, "crush": agent_stores.crush,
     "continue": agent_stores.continue_session,
 }  # fmt: skip
 # The suffixes of files; .jsonl for all others.
 SUFFIXES = {
-    **more_logs.SUFFIXES,
+    **more_logs.SUFFIXES, **chats.SUFFIXES,
     "aider": ".md", "specstory": ".md", "langchain": ".json", "chatgpt": ".json",
     "claude-ai": ".json", "telegram": ".json",
     "discord": ".json", "slack": ".zip", "messenger": ".json", "whatsapp": ".txt",

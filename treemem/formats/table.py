@@ -260,6 +260,8 @@ FORMATS = (
     Format("telegram", "telegram:Telegram", "people", "Telegram"),
     Format("whatsapp", "whatsapp.importer:WhatsApp", "people", "WhatsApp"),
     Format("messenger", "messenger:Messenger", "people", "Messenger", files="parts"),
+    Format("imessage", "imessage.importer:IMessage", "people", "Messages", files="beside",
+        places=("Library/Messages/chat.db",)),
     Format("mail", "mail.importer:MailImporter", "mail"),
     Format("transcript", "transcript:Transcript"),
     Format("irc", "irc:Irc", "people", "IRC", files="parts",

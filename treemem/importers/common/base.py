@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import sys
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,6 +29,11 @@ from treemem.types import Message, Source
 
 # Buffer size in bytes. With the default of 8 KiB, every fourth record of a log needs a system call.
 _BUFFER_BYTES = 131_072
+
+_FULL_DISK_ACCESS = (
+    " macOS may keep it from this program: allow your terminal Full Disk Access in System Settings,"
+    " Privacy & Security."
+)
 
 __all__ = ["HEAD_BYTES", "Event", "ForkedSource", "Importer", "LogFile", "PartialSource", "Skipped"]
 
@@ -103,7 +109,8 @@ class LogFile:
             stream = stored.open("rb", buffering=_BUFFER_BYTES)
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            raise ImportFileError(f"{self.label} cannot be read: {reason}.") from error
+            advice = _FULL_DISK_ACCESS if _is_kept_by_macos(error) else ""
+            raise ImportFileError(f"{self.label} cannot be read: {reason}.{advice}") from error
         if self.opened is not None:
             self.opened(stream)
         return stream
@@ -214,6 +221,11 @@ class LogFile:
             with self.open_encoded() as stream, copy.open("wb") as target:
                 shutil.copyfileobj(stream, target)
             yield copy
+
+
+def _is_kept_by_macos(error: OSError) -> bool:
+    """Whether macOS may have refused a file to every program that the user has not allowed it."""
+    return str(sys.platform) == "darwin" and isinstance(error, PermissionError)
 
 
 def are_plain(steps: Iterable[str]) -> bool:

@@ -1,0 +1,66 @@
+"""Writes a generated conversation in the formats of messengers that keep all chats in one file.
+
+See export_logs.py, which lists these functions with all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from benchmarks.data.agent_stores import database
+
+if TYPE_CHECKING:
+    from benchmarks.data.export_logs import Talk
+
+IMESSAGE_SCHEMA = """
+CREATE TABLE chat (ROWID INTEGER PRIMARY KEY, guid TEXT, style INTEGER, chat_identifier TEXT,
+  service_name TEXT, display_name TEXT);
+CREATE TABLE handle (ROWID INTEGER PRIMARY KEY, id TEXT, country TEXT, service TEXT);
+CREATE TABLE message (ROWID INTEGER PRIMARY KEY, guid TEXT UNIQUE, text TEXT, attributedBody BLOB,
+  subject TEXT, handle_id INTEGER, service TEXT, date INTEGER, is_from_me INTEGER,
+  item_type INTEGER, associated_message_guid TEXT, associated_message_type INTEGER,
+  balloon_bundle_id TEXT, message_summary_info BLOB, date_edited INTEGER, date_retracted INTEGER);
+CREATE TABLE attachment (ROWID INTEGER PRIMARY KEY, guid TEXT, filename TEXT, mime_type TEXT,
+  transfer_name TEXT, total_bytes INTEGER, is_sticker INTEGER);
+CREATE TABLE chat_message_join (chat_id INTEGER, message_id INTEGER, message_date INTEGER,
+  PRIMARY KEY (chat_id, message_id));
+CREATE TABLE chat_handle_join (chat_id INTEGER, handle_id INTEGER, UNIQUE (chat_id, handle_id));
+CREATE TABLE message_attachment_join (message_id INTEGER, attachment_id INTEGER,
+  UNIQUE (message_id, attachment_id));
+"""
+
+_2001_S = 978_307_200
+
+
+def archived(text: str) -> bytes:
+    """A text as Messages archives it, without its layout."""
+    data = text.encode("utf-8", "surrogatepass")
+    length = bytes([len(data)]) if len(data) < 0x80 else b"\x81" + len(data).to_bytes(2, "little")
+    return (
+        b"\x04\x0bstreamtyped\x81\xe8\x03\x84\x01@\x84\x84\x84\x12NSAttributedString\x00"
+        b"\x84\x84\x08NSObject\x00\x85\x92\x84\x84\x84\x08NSString\x01\x94\x84\x01+"
+        + length + data + b"\x86\x84\x02iI\x01\x05\x92\x84\x84\x84\x0cNSDictionary\x00\x94\x84\x01i"
+    )  # fmt: skip
+
+
+def imessage(talk: Talk) -> bytes:
+    """The chat.db of Messages; every other text is archived only."""
+    messages, joins = [], []
+    for number, turn in enumerate(talk, 1):
+        date = (int(turn.at.timestamp()) - _2001_S) * 10**9
+        is_plain = number % 2 == 0
+        messages.append((
+            number, turn.uuid.upper(), turn.text if is_plain else None, archived(turn.text), None,
+            0 if turn.is_users else 1, "iMessage", date, int(turn.is_users), 0, None, 0, None, None,
+            0, 0))  # fmt: skip
+        joins.append((1, number, date))
+    return database(IMESSAGE_SCHEMA, {
+        "chat": [(1, "iMessage;-;+15550100", 45, "+15550100", "iMessage", "")],
+        "handle": [(1, "+15550100", "us", "iMessage")],
+        "message": messages, "chat_message_join": joins, "chat_handle_join": [(1, 1)],
+    })  # fmt: skip
+
+
+BUILDERS: dict[str, Callable[[Talk], bytes]] = {"imessage": imessage}
+SUFFIXES = {"imessage": ".db"}

@@ -1,0 +1,1 @@
+"""Reads the database of Apple's Messages; see importer.py."""
