@@ -81,7 +81,7 @@ from treemem.types import (
 if TYPE_CHECKING:
     from treemem.assistant.conversation import ChatAnswer, Conversation
     from treemem.assistant.values import Citation, Reply, ReplySentence
-    from treemem.backups.api import check_backups, list_backups, restore
+    from treemem.backups.api import check_backups, check_shared_folder, list_backups, restore
     from treemem.backups.values import (
         BackupProgress,
         BackupReport,
@@ -378,6 +378,7 @@ __all__ = [  # noqa: RUF022
     "WorkReport",
     "__version__",
     "check_backups",
+    "check_shared_folder",
     "clean_verbatim",
     "compact_log",
     "configured_key",
@@ -529,6 +530,7 @@ if not TYPE_CHECKING:
         "SyncReport": "backups.values",
         "SyncTaken": "backups.values",
         "check_backups": "backups.api",
+        "check_shared_folder": "backups.api",
         "list_backups": "backups.api",
         "restore": "backups.api",
         "clean_verbatim": "text.speech",

@@ -176,6 +176,21 @@ class BackupMethods(Bounded):
 
         return syncing.code_of(self._database, Path(folder))
 
+    def shared_folders(self) -> list[Path]:
+        """Returns the folders that this memory shares with other machines, where they were last.
+        What is forgotten stays in them until the next sync."""
+        from treemem.backups.syncing import state
+
+        return state.paths(self._database)
+
+
+def check_shared_folder(folder: str | Path, code: str | None = None) -> None:
+    """Raises what Memory.sync would if the memory had not joined the folder: NotFoundError,
+    BackupError, or UsageError if a code is needed or wrong. Call it before a memory is made."""
+    from treemem.backups.syncing import syncing
+
+    syncing.check(Path(folder), code)
+
 
 def list_backups(folder: str | Path) -> list[SnapshotView]:
     """Returns the snapshots in a folder of backups, the oldest first; a damaged one with its

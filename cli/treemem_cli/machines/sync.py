@@ -108,8 +108,11 @@ def _sync(
     """Syncs once, and prints the report. Returns whether anything was refused.
 
     again: one of many, which says nothing if nothing is new."""
+    from treemem import check_shared_folder, default_database_path
     from treemem_cli.upkeep.backup import showing_progress
 
+    if not ((context.obj or {}).get("db") or default_database_path()).exists():
+        check_shared_folder(folder, code)  # else a sync that fails leaves an empty memory
     with open_memory(context, create=not dry_run) as memory, showing_progress() as progress:
         report = memory.sync(folder, code=code, dry_run=dry_run, progress=progress)
     if as_json:

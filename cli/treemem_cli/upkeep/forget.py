@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,8 @@ def forget_command(
     Example:
       treemem forget --text "Project Bluebird" --since 2026-03-01
     """
+    from treemem_cli.render import safe
+
     if (listing or undo is not None) and (messages or scope.kind != "everything" or any(
         value is not None for value in chosen.values()
     )):  # fmt: skip
@@ -81,10 +84,14 @@ def forget_command(
                 return
             with _forgetting() as progress:
                 report = memory.forget(scope, **where, progress=progress)
+        shared = memory.shared_folders() if report.messages else []
     if as_json:
         print_json(report)
-    else:
-        _print_report(report, would=dry_run)
+        return
+    _print_report(report, would=dry_run)
+    for folder in () if dry_run else shared:
+        quoted = safe(shlex.quote(str(folder)))
+        note(f"It leaves the shared folder and other machines as they sync: treemem sync {quoted}")
 
 
 def _print_report(report: ForgetReport, *, would: bool) -> None:

@@ -40,6 +40,7 @@ def test_machines_join_with_a_code_and_say_what_came(
     assert (refused.exit_code, code in refused.output) == (1, False)
     assert "treemem sync" in refused.stderr
     assert run("--db", other, "sync", str(folder), "--join", stdin="wrong\n").exit_code == 1
+    assert not Path(other).exists()
     joined = run("--db", other, "sync", str(folder), "--join", stdin=f"{code.lower()}\n")
     assert joined.exit_code == 0
     assert "1 message, 1 new source.\n" in joined.stdout
@@ -47,7 +48,8 @@ def test_machines_join_with_a_code_and_say_what_came(
     monkeypatch.setenv("TREEMEM_SYNC_CODE", code)
     third = run_json("--db", str(tmp_path / "third.sqlite3"), "sync", str(folder))
     assert (third["taken"][0]["messages"], third["code"]) == (1, None)
-    assert run("--db", other, "forget", "--text", "Friday", "--yes").exit_code == 0
+    forgot = run("--db", other, "forget", "--text", "Friday", "--yes")
+    assert f"as they sync: treemem sync {folder}\n" in forgot.stderr
     run("--db", other, "sync", str(folder))
     assert ": 1 message forgotten.\n" in run("sync", str(folder)).stdout
 
@@ -67,6 +69,10 @@ def test_a_folder_that_is_missing_is_an_error(tmp_path: Path, folder: Path) -> N
     result = run("sync", str(tmp_path / "missing"))
     assert (result.exit_code, "There is no folder" in result.stderr) == (1, True)
     assert run("sync", str(folder), "--every", "0s").exit_code == 2
+    new = str(tmp_path / "new.sqlite3")
+    assert run("--db", new, "sync", str(tmp_path / "missing")).exit_code == 1
+    assert "is no folder" in run("--db", new, "sync", str(tmp_path / "memory.sqlite3")).stderr
+    assert not Path(new).exists()
 
 
 def test_the_folder_of_a_memory_before_its_backup_is_named(folder: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treemem.backups.syncing import codes
-from treemem.errors import BackupError, NotFoundError
+from treemem.errors import BackupError, NotFoundError, UsageError
 from treemem.patterns import lazy_regex
 from treemem.store.file import aside, modes
 
@@ -55,9 +55,12 @@ class Forged(Exception):  # noqa: N818
 
 
 class SharedFolder:
-    """A folder that machines share. Raises NotFoundError if it is not there."""
+    """A folder that machines share. Raises NotFoundError if it is not there, UsageError for a
+    file."""
 
     def __init__(self, path: Path) -> None:
+        if path.exists() and not path.is_dir():
+            raise UsageError(f"{path} is no folder. Name the folder that machines share.")
         if not path.is_dir():
             raise NotFoundError(
                 f"There is no folder {path}. If it is on a drive, connect it; if it is to be a new "

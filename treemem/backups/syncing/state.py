@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from treemem.store import json_text, settings
 from treemem.store.database import Database
@@ -78,9 +79,15 @@ def save(database: Database, folder_id: str, state: State) -> None:
         settings.put(database, settings.SYNC, json.dumps(known))
 
 
+def paths(database: Database) -> list[Path]:
+    """Where the folders that the memory has joined were when they were last synced, in order."""
+    found = {one.get("path") for one in _all(database).values() if isinstance(one, dict)}
+    return sorted(Path(path) for path in found if isinstance(path, str) and path)
+
+
 def is_known_at(database: Database, path: str) -> bool:
     """Whether a folder that the memory has joined was there."""
-    return any(isinstance(one, dict) and one.get("path") == path for one in _all(database).values())
+    return Path(path) in paths(database)
 
 
 def _all(database: Database) -> dict[str, object]:

@@ -108,13 +108,8 @@ def _known(
 ) -> tuple[str, State]:
     """The id of the folder, and what the memory knows of it, which it joins if it has not yet.
     Raises UsageError if it cannot."""
-    marker = folder.marker()
+    marker = _marker(folder, code)
     if marker is None:
-        if code is not None:
-            raise UsageError(
-                f"{folder.path} is not set up, so no code is asked for. If another machine has set "
-                "it up, wait until it has arrived here."
-            )
         if state.is_known_at(database, os.path.realpath(folder.path)):
             raise BackupError(
                 f"{folder.path} is empty, although this memory has shared it. If it is on a drive, "
@@ -128,10 +123,40 @@ def _known(
         folder_id = folder.set_up(done.code)
         state.save(database, folder_id, known)
         return folder_id, known
-    folder_id, fingerprint = marker
+    folder_id = marker[0]
     stored = state.load(database, folder_id)
     if stored is not None and (code is None or codes.normal(code) == stored.code):
         return folder_id, stored
+    code = _checked(folder, marker, code)
+    done.joined = True
+    known = State(code, "" if dry_run else secrets.token_hex(8))
+    if not dry_run:
+        state.save(database, folder_id, known)
+    return folder_id, known
+
+
+def check(path: Path, code: str | None) -> None:
+    """Raises what a sync would of a memory that has joined no folder."""
+    folder = SharedFolder(path)
+    marker = _marker(folder, code)
+    if marker is not None:
+        _checked(folder, marker, code)
+
+
+def _marker(folder: SharedFolder, code: str | None) -> tuple[str, str] | None:
+    """See SharedFolder.marker. Raises UsageError for the code of a folder that has none."""
+    marker = folder.marker()
+    if marker is None and code is not None:
+        raise UsageError(
+            f"{folder.path} is not set up, so no code is asked for. If another machine has set "
+            "it up, wait until it has arrived here."
+        )
+    return marker
+
+
+def _checked(folder: SharedFolder, marker: tuple[str, str], code: str | None) -> str:
+    """The code of a folder that the memory has not joined. Raises UsageError if it is not."""
+    folder_id, fingerprint = marker
     if code is None:
         raise UsageError(
             f"{folder.path} was set up by another machine, whose code is needed to join it.",
@@ -144,11 +169,7 @@ def _known(
     code = codes.normal(code)
     if codes.fingerprint(code, folder_id) != fingerprint:
         raise UsageError(f"This is not the code of {folder.path}. Nothing was changed.")
-    done.joined = True
-    known = State(code, "" if dry_run else secrets.token_hex(8))
-    if not dry_run:
-        state.save(database, folder_id, known)
-    return folder_id, known
+    return code
 
 
 def code_of(database: Database, path: Path) -> str:
