@@ -1,10 +1,11 @@
-"""Writes a generated conversation in the formats of messengers that keep all chats in one file.
+"""Writes a generated conversation in the formats of messengers and of rooms with several people.
 
 See export_logs.py, which lists these functions with all others.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ CREATE TABLE message_attachment_join (message_id INTEGER, attachment_id INTEGER,
 """
 
 _2001_S = 978_307_200
+_PAGE_TURNS = 20
 
 
 def archived(text: str) -> bytes:
@@ -62,5 +64,29 @@ def imessage(talk: Talk) -> bytes:
     })  # fmt: skip
 
 
-BUILDERS: dict[str, Callable[[Talk], bytes]] = {"imessage": imessage}
+def slackdump(talk: Talk) -> bytes:
+    """A chunk file of slackdump: pages of a channel, each with the newest message first."""
+    users = [{"id": f"U{n}", "team_id": "T1", "name": name.lower(), "real_name": name}
+             for n, name in enumerate(("Ana", "Ben"))]  # fmt: skip
+    messages = [
+        {"type": "message", "user": f"U{turn.number % 2}", "text": turn.text,
+         "ts": f"{turn.at.timestamp():.6f}", "team": "T1"}
+        for turn in talk
+    ]  # fmt: skip
+    messages.reverse()
+    pages = [messages[at : at + _PAGE_TURNS] for at in range(0, len(messages), _PAGE_TURNS)]
+    chunks: list[dict[str, object]] = [
+        {"t": 6, "w": {"url": "https://dairy.slack.com/", "team": "dairy", "team_id": "T1",
+                       "user_id": "U0"}},
+        {"t": 3, "n": len(users), "u": users},
+        {"t": 5, "id": "C1", "ci": {"id": "C1", "name": "general", "is_channel": True}},
+        *({"t": 0, "id": "C1", "n": len(page), "m": page} for page in pages),
+    ]  # fmt: skip
+    return "".join(
+        json.dumps({"ts": 1_767_700_000_000_000_000, **chunk}, ensure_ascii=False) + "\n"
+        for chunk in chunks
+    ).encode()
+
+
+BUILDERS: dict[str, Callable[[Talk], bytes]] = {"imessage": imessage, "slackdump": slackdump}
 SUFFIXES = {"imessage": ".db"}

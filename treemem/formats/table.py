@@ -256,6 +256,7 @@ FORMATS = (
     Format("langchain", "langchain:LangChain"),
     # Conversations between people.
     Format("slack", "slack.importer:Slack", "people", "Slack", files="parts"),
+    Format("slackdump", "slackdump.importer:Slackdump", "people", "Slack", files="parts"),
     Format("discord", "discord:Discord", "people", "Discord"),
     Format("telegram", "telegram:Telegram", "people", "Telegram"),
     Format("whatsapp", "whatsapp.importer:WhatsApp", "people", "WhatsApp"),

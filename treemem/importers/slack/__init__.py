@@ -1,1 +1,1 @@
-"""Reads Slack exports. In order: importer, people."""
+"""Reads Slack exports. In order: importer, speech, people."""

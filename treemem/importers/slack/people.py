@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -71,6 +72,9 @@ class Directory:
         return label or match[0]
 
 
+_NOBODY = Directory(None, {}, {}, {})
+
+
 @lru_cache(maxsize=2)
 def directory(people_lists: tuple[bytes, ...], channel_lists: tuple[bytes, ...]) -> Directory:
     """Reads the lists of one export; ignores damaged ones.
@@ -78,44 +82,59 @@ def directory(people_lists: tuple[bytes, ...], channel_lists: tuple[bytes, ...])
     Cached, since thousands of days share the lists; the key is their bytes, so that changed lists
     are read again.
     """
-    people: dict[str, str] = {}
-    teams: Counter[str] = Counter()
-    own_team: str | None = None
-    for user in _objects(people_lists):
-        user_id, team = id_text(user.get("id")), id_text(user.get("team_id"))
+    return directory_of(_objects(people_lists), _objects(channel_lists))
+
+
+def directory_of(
+    users: Sequence[dict[str, object]],
+    listed: Iterable[dict[str, object]],
+    team: str | None = None,
+    base: Directory = _NOBODY,
+) -> Directory:
+    """The names in lists of people and channels. team: the workspace, where a log tells it. base:
+    names of other lists, to which these are added."""
+    people = dict(base.people)
+    for user in users:
         profile = as_dict(user.get("profile"))
         name = first_nonempty(profile.get("real_name"), user.get("real_name"), user.get("name"))
-        for known in (user_id, id_text(profile.get("bot_id"))):
+        for known in (id_text(user.get("id")), id_text(profile.get("bot_id"))):
             if known and name:
                 people.setdefault(known, name)
-        if team and user_id == _BOT_OF_SLACK:
-            own_team = team
-        teams.update([team] if team else [])
-    if own_team is None and teams:
-        # The list also contains people from other workspaces that share a channel.
-        own_team = min(teams, key=lambda team: (-teams[team], team))
-    channels, names = _channels(channel_lists, people)
-    return Directory(own_team, people, channels, names)
+    channels, names = dict(base.channels), dict(base.channel_names)
+    _add_channels(listed, people, channels, names)
+    return Directory(team or base.team or _team_of(users), people, channels, names)
 
 
-def _channels(
-    documents: tuple[bytes, ...], people: dict[str, str]
-) -> tuple[dict[str, Channel], dict[str, str]]:
-    channels: dict[str, Channel] = {}
-    names: dict[str, str] = {}
-    for channel in _objects(documents):
+def _team_of(users: Iterable[dict[str, object]]) -> str | None:
+    """The workspace: that of Slack's bot, else that of most people, since the list also contains
+    people from other workspaces that share a channel."""
+    teams: Counter[str] = Counter()
+    bots: str | None = None
+    for user in users:
+        if team := id_text(user.get("team_id")):
+            teams[team] += 1
+            bots = team if user.get("id") == _BOT_OF_SLACK else bots
+    return bots or min(teams, key=lambda team: (-teams[team], team), default=None)
+
+
+def _add_channels(
+    listed: Iterable[dict[str, object]],
+    people: dict[str, str],
+    channels: dict[str, Channel],
+    names: dict[str, str],
+) -> None:
+    for channel in listed:
         channel_id, name = id_text(channel.get("id")), first_nonempty(channel.get("name"))
         if channel_id is None:
             continue
         members = channel.get("members")
-        listed = [id_text(member) for member in members] if isinstance(members, list) else []
-        with_whom = ", ".join(people.get(member, member) for member in listed[:8] if member)
+        ids = [id_text(member) for member in members] if isinstance(members, list) else []
+        with_whom = ", ".join(people.get(member, member) for member in ids[:8] if member)
         if name:
             names[channel_id] = name
             channels[name] = Channel(channel_id, name if name.startswith("mpdm-") else f"#{name}")
         title = channels[name].title if name else with_whom or channel_id
         channels[channel_id] = Channel(channel_id, title)
-    return channels, names
 
 
 def _objects(documents: tuple[bytes, ...]) -> list[dict[str, object]]:

@@ -1,0 +1,1 @@
+"""Reads what slackdump writes. In order: importer, database, pages, lists."""
