@@ -5,9 +5,10 @@ See export_logs.py, which lists these functions with all others.
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.data.agent_stores import database
 
@@ -88,5 +89,26 @@ def slackdump(talk: Talk) -> bytes:
     ).encode()
 
 
-BUILDERS: dict[str, Callable[[Talk], bytes]] = {"imessage": imessage, "slackdump": slackdump}
+def signal_export(talk: Talk) -> bytes:
+    """Signal's main.jsonl."""
+    aci = base64.b64encode(bytes(range(16))).decode()
+    frames: list[dict[str, Any]] = [
+        {"version": "1", "backupTimeMs": "1767600000000", "currentAppVersion": "8.10.2"},
+        {"account": {"givenName": "Ana", "accountSettings": {}}},
+        {"recipient": {"id": "1", "self": {}}},
+        {"recipient": {"id": "2", "contact": {"aci": aci, "profileGivenName": "Ben"}}},
+        {"chat": {"id": "1", "recipientId": "2", "expireTimerVersion": 1}},
+    ]
+    for turn in talk:
+        at = str(int(turn.at.timestamp() * 1000))
+        details = {"outgoing": {}} if turn.is_users else {"incoming": {"dateReceived": at}}
+        frames.append({"chatItem": {
+            "chatId": "1", "authorId": "1" if turn.is_users else "2", "dateSent": at, **details,
+            "standardMessage": {"text": {"body": turn.text}}}})  # fmt: skip
+    return "".join(json.dumps(frame, ensure_ascii=False) + "\n" for frame in frames).encode()
+
+
+BUILDERS: dict[str, Callable[[Talk], bytes]] = {
+    "imessage": imessage, "slackdump": slackdump, "signal": signal_export,
+}  # fmt: skip
 SUFFIXES = {"imessage": ".db"}

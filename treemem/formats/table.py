@@ -261,6 +261,12 @@ FORMATS = (
     Format("telegram", "telegram:Telegram", "people", "Telegram"),
     Format("whatsapp", "whatsapp.importer:WhatsApp", "people", "WhatsApp"),
     Format("messenger", "messenger:Messenger", "people", "Messenger", files="parts"),
+    Format("signal", "signal_export.importer:Signal", "people", "Signal",
+        # Encrypted, to say so.
+        places=(
+            *(f"{folder}/Signal/sql/db.sqlite" for folder in USER_DATA),
+            ".var/app/org.signal.Signal/config/Signal/sql/db.sqlite",
+        )),
     Format("imessage", "imessage.importer:IMessage", "people", "Messages", files="beside",
         places=("Library/Messages/chat.db",)),
     Format("mail", "mail.importer:MailImporter", "mail"),

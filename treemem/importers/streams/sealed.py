@@ -1,6 +1,6 @@
 """Tells logs that their tool encrypts, which nobody else can read.
 
-Tested in tests/importers/test_windsurf.py and test_antigravity.py.
+Tested in tests/importers/test_windsurf.py, test_antigravity.py and test_signal.py.
 """
 
 from __future__ import annotations
@@ -24,10 +24,15 @@ def is_sealed(file: LogFile, head: bytes, folder_part: str) -> bool:
     bytes tell nothing of who wrote them, so a folder above must have folder_part in its name."""
     if file.suffix != SUFFIX or not is_uuid(file.stem) or file.place is None:
         return False
+    return is_random(head) and any(folder_part in step for step in PurePath(file.place).parts[:-1])
+
+
+def is_random(head: bytes) -> bool:
+    """Whether a file begins with bytes that are neither text nor shorter when compressed."""
     sample = bytes(head[:_SAMPLE_BYTES])
-    if len(sample) < _BYTES_MIN or is_text(sample) or len(zlib.compress(sample)) < len(sample):
+    if len(sample) < _BYTES_MIN or is_text(sample):
         return False
-    return any(folder_part in step for step in PurePath(file.place).parts[:-1])
+    return len(zlib.compress(sample)) >= len(sample)
 
 
 def refused(file: LogFile, needs: tuple[str, str]) -> Iterator[Event]:

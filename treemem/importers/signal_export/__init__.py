@@ -1,0 +1,1 @@
+"""Reads the chats that Signal exports as text; see importer.py."""
