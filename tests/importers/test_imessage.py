@@ -257,6 +257,15 @@ def test_it_is_found_where_macos_keeps_it(tmp_path: Path) -> None:
     assert (found.format, found.files) == ("imessage", 1)
 
 
+def test_a_text_that_was_changeable_is_archived_with_more_classes() -> None:
+    data = (
+        b"\x04\x0bstreamtyped\x81\xe8\x03\x84\x01@\x84\x84\x84\x19NSMutableAttributedString\x00\x84\x84"
+        b"\x12NSAttributedString\x00\x84\x84\x08NSObject\x00\x85\x92\x84\x84\x84\x0fNSMutableString\x01\x84"
+        b"\x84\x08NSString\x01\x95\x84\x01+\x0d1 + 1 = 2 \xe2\x9c\x86\x86\x84\x02iI\x01\x0b"
+    )
+    assert archived_text(data) == "1 + 1 = 2 \u2706"
+
+
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=300))
 def test_any_text_is_read_from_its_archive(text: str) -> None:
     assert archived_text(archived(text)) == text

@@ -1,7 +1,7 @@
 """Builds messages of conversations between people, with authors and markers.
 
-Pure. Everybody in such an export has the role "other": an export does not show who owns the memory,
-and a correspondent's demand must not become a standing instruction.
+Pure. Everybody in such an export has the role "other": hardly an export shows who owns the memory,
+and a demand of one person to another must not become a standing instruction.
 
 Tested in tests/importers/test_slack.py.
 """

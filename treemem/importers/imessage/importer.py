@@ -186,11 +186,12 @@ class _Database:
             return Skipped(VOTE)
         if row["item_type"]:
             return Skipped(NOTICE)
-        summary = summary_of(row["message_summary_info"])
-        words = as_text(row["text"]) or archived_text(row["attributedBody"]) or last_edit(summary)
+        words = as_text(row["text"]) or archived_text(row["attributedBody"])
+        # Most messages have a summary, but only few need it.
+        summary = {} if words else summary_of(row["message_summary_info"])
         content = Content()
         content.add(as_text(row["subject"]) or "")
-        self._add_words(content, words or "", list(self._attachments(number)))
+        self._add_words(content, words or last_edit(summary) or "", list(self._attachments(number)))
         if content.is_empty and (app := one_line(row["balloon_bundle_id"])):
             content.add(marker("app", app.rsplit(":", 1)[-1]), "marker")
         if content.is_empty:

@@ -168,7 +168,7 @@ class _Reading:
             secret = as_text(group.get("masterKey"))
             recipient = _Recipient(one_line(title), f"group-{digest_of(secret or str(title))}")
         else:
-            recipient = _contact(contact)
+            recipient = _contact(contact, id_text(fields.get("id")))
             if (aci := as_text(contact.get("aci"))) and recipient.name:
                 self._names[aci] = recipient.name
         self._recipients[id_text(fields.get("id")) or ""] = recipient
@@ -186,7 +186,7 @@ class _Reading:
         )
 
 
-def _contact(fields: dict[str, Any]) -> _Recipient:
+def _contact(fields: dict[str, Any], number_in_file: str | None) -> _Recipient:
     flat = fields | {
         f"nickname.{key}": value for key, value in as_dict(fields.get("nickname")).items()
     }
@@ -195,7 +195,7 @@ def _contact(fields: dict[str, Any]) -> _Recipient:
     names = (_full_name(flat, *keys) for keys in _NAMES)
     name = first_nonempty(*names, fields.get("systemNickname"), fields.get("username"), phone)
     own = _service_id(fields.get("aci")) or phone or _service_id(fields.get("pni"))
-    return _Recipient(name, own or f"contact-{digest_of(name or '')}")
+    return _Recipient(name, own or f"contact-{digest_of(name) if name else number_in_file}")
 
 
 def _full_name(fields: dict[str, Any], *keys: str) -> str | None:
