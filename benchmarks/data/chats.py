@@ -108,7 +108,29 @@ def signal_export(talk: Talk) -> bytes:
     return "".join(json.dumps(frame, ensure_ascii=False) + "\n" for frame in frames).encode()
 
 
+def matrix(talk: Talk) -> bytes:
+    """Element's export of a room."""
+    room = "!QvkzGGhn:example.org"
+    joined = [
+        {"type": "m.room.member", "sender": f"@{name.lower()}:example.org", "room_id": room,
+         "state_key": f"@{name.lower()}:example.org", "event_id": f"${name}",
+         "origin_server_ts": 1_767_600_000_000,
+         "content": {"membership": "join", "displayname": name}}
+        for name in ("Ana", "Ben")
+    ]  # fmt: skip
+    said = [
+        {"type": "m.room.message", "sender": f"@{turn.name.lower()}:example.org", "room_id": room,
+         "event_id": f"${turn.uuid}", "origin_server_ts": int(turn.at.timestamp() * 1000),
+         "content": {"msgtype": "m.text", "body": turn.text}, "unsigned": {"age": 7}}
+        for turn in talk
+    ]  # fmt: skip
+    return json.dumps({
+        "room_name": "Dairy", "room_creator": "Ana", "topic": "", "export_date": "January 6, 2026",
+        "exported_by": "Ana", "messages": [*joined, *said],
+    }, ensure_ascii=False, indent=2).encode()  # fmt: skip
+
+
 BUILDERS: dict[str, Callable[[Talk], bytes]] = {
-    "imessage": imessage, "slackdump": slackdump, "signal": signal_export,
+    "imessage": imessage, "slackdump": slackdump, "signal": signal_export, "matrix": matrix,
 }  # fmt: skip
-SUFFIXES = {"imessage": ".db"}
+SUFFIXES = {"imessage": ".db", "matrix": ".json"}

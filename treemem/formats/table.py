@@ -258,6 +258,7 @@ FORMATS = (
     Format("slack", "slack.importer:Slack", "people", "Slack", files="parts"),
     Format("slackdump", "slackdump.importer:Slackdump", "people", "Slack", files="parts"),
     Format("discord", "discord:Discord", "people", "Discord"),
+    Format("matrix", "matrix.importer:Matrix", "people", "Matrix"),
     Format("telegram", "telegram:Telegram", "people", "Telegram"),
     Format("whatsapp", "whatsapp.importer:WhatsApp", "people", "WhatsApp"),
     Format("messenger", "messenger:Messenger", "people", "Messenger", files="parts"),

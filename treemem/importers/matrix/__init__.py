@@ -1,0 +1,1 @@
+"""Reads rooms of Matrix, as Element exports them. In order: importer, events."""
