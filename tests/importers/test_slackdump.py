@@ -212,6 +212,26 @@ def test_a_resumed_archive_adds_its_new_files_and_an_edit_is_a_new_version(tmp_p
         assert texts[-2:] == ["the cans", "later"]
 
 
+def test_a_file_has_the_lists_of_its_run_or_else_the_newest_ones(tmp_path: Path) -> None:
+    def named(name: str) -> bytes:
+        return lines(chunk(3, u=[{"id": "U1ANA", "team_id": "T1", "real_name": name}]))
+
+    lists = {"users_1": "Ana A", "users_2": "Ana B", "users_10": "Ana C"}
+    for name, real_name in lists.items():
+        (tmp_path / f"{name}.json.gz").write_bytes(gzip.compress(named(real_name)))
+    for run, author in (("1", "Ana A"), ("2", "Ana B"), ("7", "Ana C")):
+        path = tmp_path / f"C1DEV_{run}.json.gz"
+        path.write_bytes(gzip.compress(lines(page(PARENT))))
+        assert [item.author for item in messages_in(read(path))] == [author]
+
+
+def test_the_lists_are_found_in_an_archive() -> None:
+    files = {f"d/{name}": gzip.compress(data) for name, data in LISTS.items()}
+    files["d/C1DEV.json.gz"] = gzip.compress(lines(*HISTORY))
+    events = archive_events(zipped(files))["d/C1DEV.json.gz"]
+    assert messages_in(events) == exported()
+
+
 def test_of_a_message_that_was_fetched_twice_the_newest_state_counts(tmp_path: Path) -> None:
     edited = {**PARENT, "text": "Shipped", "edited": {"ts": "1704153960.000100"}}
     path = database(tmp_path / "slackdump.sqlite", (7, edited), (1, PARENT))

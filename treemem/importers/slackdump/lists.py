@@ -1,6 +1,6 @@
 """Reads the lists of a folder of slackdump's: its people, its channels and its workspace.
 
-Of chunk files the newest counts, since "slackdump resume" adds files with the time in their names.
+Each run of slackdump, such as "slackdump resume", adds chunk files with its time in their names.
 
 Tested in tests/importers/test_slackdump.py.
 """
@@ -20,6 +20,9 @@ from treemem.patterns import lazy_regex
 
 LIST_NAME = lazy_regex(r"(?:users|channels|workspace)(?:_\d+)?\.json")
 
+_KINDS = ("users", "channels", "workspace")
+_SUFFIXES = (".json.gz", ".json")
+_RUN = lazy_regex(r"_\d+(?=\.json)")
 _LIST_BYTES_MAX = 256 * 1024**2
 
 
@@ -51,11 +54,39 @@ class Lists:
 
 
 def lists_beside(file: LogFile) -> list[LogFile]:
-    """The lists in a file's folder, the newest of each kind first."""
+    """The lists in a file's folder: those of the same run of slackdump before others.
+
+    Lists the folder only if a run has no list of people or no workspace, as a later run may, since
+    each of a thousand channels asks for them.
+    """
     if LIST_NAME.fullmatch(file.name):
         return []
-    found = (other for other in file.neighbours() if LIST_NAME.fullmatch(other.name))
-    return sorted(found, key=lambda other: other.name, reverse=True)
+    run = _RUN.search(file.name)
+    runs = (run[0], "") if run else ("",)
+    found = [
+        beside
+        for kind in _KINDS
+        for time in runs
+        for suffix in _SUFFIXES
+        if (beside := file.neighbour(f"{kind}{time}{suffix}")) is not None
+    ]
+    kinds = {_kind(beside) for beside in found}
+    if run is None or {"users", "workspace"} <= kinds:
+        return found
+    others = (other for other in file.neighbours() if _base_name(other).startswith(_KINDS))
+    more = (other for other in others if LIST_NAME.fullmatch(other.name))
+    newest = sorted(more, key=lambda other: (len(other.name), other.name), reverse=True)
+    return [*found, *(other for other in newest if _kind(other) not in kinds)]
+
+
+def _base_name(file: LogFile) -> str:
+    """The file's name as it is stored; LogFile.name opens a file that may be compressed."""
+    return file.label.replace("\\", "/").rpartition("/")[2].rpartition("!")[2]
+
+
+def _kind(file: LogFile) -> str:
+    """Which list a file is: its name without the time of the run and without suffixes."""
+    return _base_name(file).partition(".")[0].partition("_")[0]
 
 
 def names_beside(files: Iterable[LogFile]) -> Directory:
@@ -64,7 +95,7 @@ def names_beside(files: Iterable[LogFile]) -> Directory:
     for file in files:
         if file.size_bytes <= _LIST_BYTES_MAX:
             with file.open() as stream:
-                documents.append((file.name.partition(".")[0].partition("_")[0], stream.read()))
+                documents.append((_kind(file), stream.read()))
     return _names(tuple(documents))
 
 
