@@ -132,7 +132,10 @@ def run_kills(kind: str, number: int, seed: int, template: Path, tmp_path: Path)
         folder = tmp_path / f"kill{index}"
         # Half of the kills are among the last steps, where names are changed.
         step = chosen.randint(1 if index % 2 else max(1, steps - 12), steps)
-        killed += kill(kind, step, template, folder)
+        while not (is_killed := kill(kind, step, template, folder)) and step > 1:
+            shutil.rmtree(folder)  # it took fewer steps than the one before
+            step = step * 3 // 4
+        killed += is_killed
         shutil.rmtree(folder)
     return killed
 

@@ -36,8 +36,8 @@ from treemem import (
 )
 from treemem.forgetting.tombstones import Tombstones, mark_of
 from treemem.recovery.places import NAMELESS
-from treemem.recovery.recovering import PART
 from treemem.store.database import Database, driver
+from treemem.store.file.aside import PART
 
 # `make test-damages` tries many.
 DAMAGES = int(os.environ.get("TREEMEM_DAMAGES", "10"))

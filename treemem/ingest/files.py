@@ -282,12 +282,13 @@ class FileIngest:
         if known is None or not self._read(importer, reading, hashes, known):
             self._read(importer, reading, hashes, None)
         # Of a log of which nothing is stored, as it was forgotten, not even the name comes back.
-        is_stored = self.report.added + self.report.known > 0
-        if is_stored:
+        stored = self.report.added + self.report.known
+        is_forgotten = not stored and FORGOTTEN in self.report.skipped
+        if not is_forgotten:
             continuation.remember(self._database)
         with self._database.transaction():
             self._keep_titles()
-            if is_stored:
+            if not is_forgotten:
                 self._keep_mark()
             growing = self._options.growing
             imported_files.remember(self._database, digest, self.report, growing=growing)
