@@ -122,7 +122,8 @@ class MergeReport:
 @dataclass(frozen=True, slots=True)
 class SyncTaken:
     """What was taken in of a machine. machine: its id in the folder. segments: files that were
-    read. Others as in MergeReport, of all of them together."""
+    read. name: of the machine, as its system says; "" if nothing was read. Others as in
+    MergeReport, of all of them together."""
 
     machine: str
     segments: int = 0
@@ -132,6 +133,7 @@ class SyncTaken:
     forgotten: int = 0
     choices: int = 0
     names: int = 0
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,8 @@ def _print(report: SyncReport, *, again: bool) -> None:
             (one.choices, "choice", ""), (one.names, "topic name", ""),
         )  # fmt: skip
         what = ", ".join(f"{count_of(n, noun)}{end}" for n, noun, end in parts if n)
-        click.echo(f"Took in of {one.machine}: {what or 'nothing that is not here already'}.")
+        machine = f"{safe(one.name)} ({one.machine})" if one.name else one.machine
+        click.echo(f"Took in of {machine}: {what or 'nothing that is not here already'}.")
     if report.sources or report.segments:
         what = f"{count_of(report.sources, 'source')} with {count_of(report.messages, 'message')}"
         size = "" if report.dry_run else f" ({file_size(report.written_bytes)})"

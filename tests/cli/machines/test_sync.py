@@ -25,6 +25,7 @@ def test_machines_join_with_a_code_and_say_what_came(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = str(tmp_path / "other.sqlite3")
+    monkeypatch.setattr("platform.node", lambda: "desk")
     told = run("sync", str(folder), "--dry-run")
     assert told.stdout == f"Would write 1 source with 1 message to {folder}.\n"
     first = run("sync", str(folder))
@@ -43,6 +44,7 @@ def test_machines_join_with_a_code_and_say_what_came(
     assert not Path(other).exists()
     joined = run("--db", other, "sync", str(folder), "--join", stdin=f"{code.lower()}\n")
     assert joined.exit_code == 0
+    assert joined.stdout.startswith("Took in of desk (")
     assert "1 message, 1 new source.\n" in joined.stdout
     assert "Želj" in run("--db", other, "search", "Friday").stdout
     monkeypatch.setenv("TREEMEM_SYNC_CODE", code)

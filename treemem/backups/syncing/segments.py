@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,8 @@ from treemem.types import TreeShape
 _SENT = "CREATE TABLE sent (kind TEXT, value TEXT)"
 _PUT_SENT = "INSERT INTO sent (kind, value) VALUES (?, ?)"
 _STATE_BYTES = 8
+# The longest name of a machine.
+_NAME_CHARS_MAX = 64
 # In place of the id of a source, for the state of what the user chose, named and forgot.
 HEAD = ""
 # Sources whose content is read at once to compare it.
@@ -72,11 +75,13 @@ _NOT_NEEDED = (
 @dataclass(slots=True)
 class Sent:
     """What a segment says beside its rows. states: by the ids of its sources. views: what models
-    wrote. key: the redaction key, wrapped; None without one."""
+    wrote. key: the redaction key, wrapped; None without one. name: of the machine, as its system
+    says; "" without one."""
 
     states: dict[str, str] = field(default_factory=dict)
     views: list[dict[str, Any]] = field(default_factory=list)
     key: str | None = None
+    name: str = ""
 
 
 # -- what has changed ------------------------------------------------------------------
@@ -224,6 +229,7 @@ def _finish(database: Database, new: Database, code: str, sent: list[tuple[str, 
     key = settings.get(database, settings.REDACTION_KEY)
     if key is not None:
         sent = [("key", codes.wrapped(code, key)), *sent]
+    sent = [("name", platform.node()[:_NAME_CHARS_MAX]), *sent]
     new.many(_PUT_SENT, sent)
     settings.put(new, settings.REDACTION_KEY, None)
     for sql in _NOT_NEEDED:
@@ -247,6 +253,8 @@ def read(database: Database, path: Path, code: str) -> Sent:
                 sent.views.append(json.loads(value))
             elif kind == "key":
                 sent.key = value
+            elif kind == "name":
+                sent.name = str(value)[:_NAME_CHARS_MAX]
         if sent.key is not None:
             with other.transaction():
                 key = codes.unwrapped(code, sent.key)

@@ -277,5 +277,5 @@ def _take_in(
     done.taken[machine] = SyncTaken(
         machine, one.segments, one.sources + report.sources, one.grown + len(report.grown),
         one.messages + report.messages, one.forgotten + report.forgotten,
-        one.choices + report.choices, one.names + report.names,
+        one.choices + report.choices, one.names + report.names, sent.name,
     )  # fmt: skip
