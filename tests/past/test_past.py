@@ -236,7 +236,7 @@ def test_a_day_means_its_end_and_the_future_is_refused(tmp_path: Path) -> None:
             memory.as_of("0001-01-01T00:00:00+14:00")
         with pytest.raises(UsageError, match="in the future"):
             memory.as_of("2026-03-02")
-        with pytest.raises(UsageError, match="as_of is a date"):
+        with pytest.raises(UsageError, match="past time is a date"):
             memory.as_of("soon")
 
 

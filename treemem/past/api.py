@@ -61,7 +61,7 @@ class PastMethods(Bounded):
         try:
             until_ms = date_filter.bound(when, "until", now)
         except UsageError as error:
-            raise UsageError(f"as_of{str(error).removeprefix('until')}") from None
+            raise UsageError(f"The past time{str(error).removeprefix('until')}") from None
         if date_filter.bound(when, "since", now) > times.to_ms(now):
             raise UsageError(f"{str(when)[:80]!r} is in the future: nothing is known of it yet.")
         if until_ms < _FIRST_MS:

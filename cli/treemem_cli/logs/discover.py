@@ -5,6 +5,7 @@ Tested in tests/ingest/test_discovery.py.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 # Of a format, where there are no logs at all; a tool may have dozens.
 _SHOWN_PLACES = 3
+# The folders of programs on other systems.
+_FOREIGN = {
+    "linux": frozenset({"Library", "AppData"}),
+    "darwin": frozenset({"AppData"}),
+    "win32": frozenset({"Library"}),
+}
 
 
 @click.command("discover")
@@ -88,9 +95,11 @@ def discover_command(
 
 def _where_looked(places: list[Place], *, verbose: bool) -> str:
     """Says that there are no logs, and where they would be, a line for each format: all its
-    places if verbose, else the first ones."""
+    places if verbose, else the first ones of this system."""
     looked: dict[str, dict[str, None]] = {}
-    for place in places:
+    foreign = _FOREIGN.get(sys.platform, _FOREIGN["linux"])
+    own = [place for place in places if foreign.isdisjoint(place.folder.parts)]
+    for place in places if verbose else own or places:
         folder = place.folder / place.pattern if place.is_loose else place.folder
         looked.setdefault(place.format, {})[_below_home(folder)] = None
     shown = None if verbose else _SHOWN_PLACES

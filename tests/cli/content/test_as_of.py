@@ -69,7 +69,7 @@ def test_before_the_first_message_it_says_when_the_memory_begins(path: Path) -> 
 
 @pytest.mark.parametrize(
     ("words", "problem"),
-    [(["--as-of", "2999-01-01"], "is in the future"), (["--as-of", "soon"], "as_of is a date"),
+    [(["--as-of", "2999-01-01"], "is in the future"), (["--as-of", "soon"], "past time is a date"),
      (["--as-of", "2026-03-05", "--db", "a", "--db", "b"], "give --db once")],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(path: Path, words: list[str], problem: str) -> None:
