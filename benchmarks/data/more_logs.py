@@ -53,6 +53,30 @@ def amp(talk: Talk) -> bytes:
     return json.dumps(thread, ensure_ascii=False, indent=1).encode()
 
 
+def grok_build(talk: Talk) -> bytes:
+    def told(turn: Turn, number: int, kind: str, **update: Any) -> dict[str, Any]:
+        return {"timestamp": int(turn.at.timestamp()), "method": "session/update", "params": {
+            "sessionId": SESSION, "update": {"sessionUpdate": kind, **update},
+            "_meta": {"eventId": f"{SESSION}-{turn.number}-{number}",
+                      "agentTimestampMs": _ms(turn)}}}  # fmt: skip
+
+    def lines(turn: Turn) -> list[dict[str, Any]]:
+        if turn.is_users:
+            return [told(turn, 0, "user_message_chunk", content={"type": "text", "text": turn.text},
+                         _meta={"promptIndex": turn.number // 2})]  # fmt: skip
+        half, call = len(turn.text) // 2, f"call-{turn.number}"
+        pieces = [{"type": "text", "text": piece} for piece in (turn.text[:half], turn.text[half:])]
+        return [
+            *(told(turn, at, "agent_message_chunk", content=piece)
+              for at, piece in enumerate(pieces)),
+            told(turn, 2, "tool_call", toolCallId=call, title="Execute",
+                 rawInput={"command": turn.command},
+                 _meta={"x.ai/tool": {"name": "run_terminal_command"}}),
+        ]  # fmt: skip
+
+    return _lines([line for turn in talk for line in lines(turn)])
+
+
 def prompt_history(talk: Talk) -> bytes:
     return _lines([
         {"display": turn.text, "pastedContents": {}, "timestamp": _ms(turn),
@@ -152,7 +176,7 @@ def inspect_log(talk: Talk) -> bytes:
 
 
 BUILDERS: dict[str, Callable[[Talk], bytes]] = {
-    "droid": droid, "amp": amp, "prompt-history": prompt_history, "open-webui": open_webui,
-    "librechat": librechat, "grok": grok, "inspect": inspect_log,
+    "droid": droid, "amp": amp, "grok-build": grok_build, "prompt-history": prompt_history,
+    "open-webui": open_webui, "librechat": librechat, "grok": grok, "inspect": inspect_log,
 }  # fmt: skip
 SUFFIXES = dict.fromkeys(("amp", "open-webui", "librechat", "grok", "inspect"), ".json")

@@ -26,7 +26,7 @@ TALK_TURNS = 50
 
 # Formats that their tool appends to; all others are exported anew.
 APPENDED = ("claude-code", "codex", "copilot-cli", "vscode-copilot", "kiro", "windsurf",
-            "antigravity", "gemini-cli", "pi",
+            "antigravity", "gemini-cli", "pi", "grok-build",
             "chat", "aider", "specstory", "transcript", "irc", "whatsapp", "markdown",
             "plain-text")  # fmt: skip
 

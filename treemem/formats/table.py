@@ -228,6 +228,13 @@ FORMATS = (
             "Library/Application Support/Code/User/globalStorage/sourcegraph.amp/threads3/T-*.json",
             "AppData/Roaming/Code/User/globalStorage/sourcegraph.amp/threads3/T-*.json",
         )),
+    Format("grok-build", "grok_build.importer:GrokBuild", "agent", "Grok Build", files="beside",
+        resumed_by=("grok --resume", _UUID), variables=((".grok/", "GROK_HOME", ""),),
+        places=(
+            ".grok/sessions/*/*/updates.jsonl",
+            # Of sessions without updates; beside them it only tells the same again.
+            ".grok/sessions/*/*/chat_history.jsonl",
+        )),
     Format("prompt-history", "prompt_history.importer:PromptHistory", "agent",
         places=(
             ".claude/history.jsonl",

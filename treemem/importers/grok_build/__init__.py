@@ -1,0 +1,1 @@
+"""The sessions of xAI's agent for the command line, Grok Build."""
