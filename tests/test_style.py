@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import treemem
+from tests.helpers.quickness import patience, processor_seconds
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted([*ROOT.glob("treemem/**/*.py"), *ROOT.glob("cli/**/*.py")])
@@ -161,32 +162,12 @@ def test_public_methods_of_memory_are_documented() -> None:
     assert undocumented == []
 
 
-def _median_seconds(*arguments: str) -> float:
-    """The median time of five runs, less that of an interpreter that does nothing."""
-    import time
-
-    def one(command: tuple[str, ...]) -> float:
-        began = time.perf_counter()
-        subprocess.run([sys.executable, *command], check=True, capture_output=True)
-        return time.perf_counter() - began
-
-    empty = sorted(one(("-c", "pass")) for _ in range(5))[2]
-    return sorted(one(arguments) for _ in range(5))[2] - empty
-
-
 def test_importing_treemem_is_quick() -> None:
-    assert _median_seconds("-c", "import treemem") < IMPORT_SECONDS_MAX * _patience()
+    assert processor_seconds("-c", "import treemem") < IMPORT_SECONDS_MAX * patience()
 
 
 def test_help_is_quick() -> None:
-    assert _median_seconds("-m", "treemem_cli.main", "--help") < HELP_SECONDS_MAX * _patience()
-
-
-def _patience() -> float:
-    """On a machine that is busy with other work everything takes longer."""
-    import os
-
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    assert processor_seconds("-m", "treemem_cli.main", "--help") < HELP_SECONDS_MAX * patience()
 
 
 # What takes long to load, of other packages and of this one, and is not needed to open a memory.

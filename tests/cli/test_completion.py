@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.helpers.quickness import patience, processor_seconds
 from treemem import Memory, Message
 from treemem.importers import IMPORTERS
 
@@ -149,17 +149,9 @@ def test_each_shell_gets_a_script(shell: str) -> None:
 
 
 def test_a_completion_is_quick(db: Path) -> None:
-    def seconds(*command: str) -> float:
-        taken = []
-        for _ in range(5):
-            began = time.perf_counter()
-            subprocess.run([sys.executable, *command], env=environment, capture_output=True)
-            taken.append(time.perf_counter() - began)
-        return sorted(taken)[1]
-
     environment = {
         **os.environ, "_TREEMEM_COMPLETE": "bash_complete", "COMP_WORDS": "treemem tree c",
         "COMP_CWORD": "2",
     }  # fmt: skip
-    busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-    assert seconds("-c", _PROGRAM) - seconds("-c", "pass") < SECONDS_MAX * busy
+    taken = processor_seconds("-c", _PROGRAM, environment=environment)
+    assert taken < SECONDS_MAX * patience()
