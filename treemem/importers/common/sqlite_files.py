@@ -64,6 +64,13 @@ class Tables:
         except (drivers.plain.Error, UnicodeDecodeError) as error:
             raise ImportFileError(f"{self._label} cannot be read: {error}.") from error
 
+    def grouped(self, sql: str, parameters: tuple[object, ...] = ()) -> dict[object, list[object]]:
+        """The second columns of the rows of a query, by the first, in the order of the rows."""
+        groups: dict[object, list[object]] = {}
+        for group, value in self.rows(sql, parameters):
+            groups.setdefault(group, []).append(value)
+        return groups
+
     def _is_late(self) -> bool:
         """Whether SQLite is to give up."""
         return time.monotonic() > self._row_until

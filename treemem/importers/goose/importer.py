@@ -95,8 +95,7 @@ class _Database:
         self._message = _MESSAGE.format(metadata="metadata_json" if has_metadata else "NULL")
         self._ids: dict[object, list[object]] = {}
         if columns.get("messages", frozenset()) >= _MESSAGE_COLUMNS:
-            for session_id, message_id in self._rows(_MESSAGE_IDS):
-                self._ids.setdefault(session_id, []).append(message_id)
+            self._ids = tables.grouped(_MESSAGE_IDS)
 
     def events(self) -> Iterator[Event]:
         """Yields each session with its messages; those without a row of their own come last."""

@@ -120,8 +120,7 @@ class _Database:
             self._has("message_attachment_join", *_ATTACHMENT_JOIN)
             and "attachment" in self._columns
         ):
-            for message, attachment in self._rows(_ATTACHED):
-                self._attached.setdefault(message, []).append(attachment)
+            self._attached = tables.grouped(_ATTACHED)
 
     def events(self) -> Iterator[Event]:
         """Yields each chat with its messages; those of no chat come last."""

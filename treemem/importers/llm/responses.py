@@ -48,19 +48,13 @@ class Responses:
         needed = ("id", "prompt", "system", "response", "conversation_id", "datetime_utc")
         if shared.has("responses", *needed):
             without = _NOT_A_TURN if shared.has("turns", "id") else ""
-            self._of = self._grouped(_IDS.format(without=without))
+            self._of = shared.tables.grouped(_IDS.format(without=without))
         # No index leads from a response to its calls, so one pass replaces a query for each.
         self._calls = self._results = {}
         if shared.has("tool_calls", "id", "response_id", "name", "arguments", "tool_call_id"):
-            self._calls = self._grouped(_CALL_IDS)
+            self._calls = shared.tables.grouped(_CALL_IDS)
         if shared.has("tool_results", "id", "response_id", "name", "output", "tool_call_id"):
-            self._results = self._grouped(_RESULT_IDS)
-
-    def _grouped(self, sql: str) -> dict[object, list[object]]:
-        groups: dict[object, list[object]] = {}
-        for group, row_id in self._rows(sql):
-            groups.setdefault(group, []).append(row_id)
-        return groups
+            self._results = shared.tables.grouped(_RESULT_IDS)
 
     def conversations(self) -> list[object]:
         """The ids of the conversations in the order they began; None for rows without one."""

@@ -63,7 +63,7 @@ class _Database:
     """An open database. Holds ids, and one message at a time."""
 
     def __init__(self, tables: Tables) -> None:
-        self._rows = tables.rows
+        self._rows, self._grouped = tables.rows, tables.grouped
         self._columns = tables.columns()
         created = "time_created," if "time_created" in self._columns.get("message", ()) else ""
         self._messages: dict[object, list[object]] = {}
@@ -74,12 +74,6 @@ class _Database:
             known = self._columns["session_message"]
             order = next((f"{key}," for key in ("seq", "time_created") if key in known), "")
             self._entries = self._grouped(_ENTRY_IDS.format(order=order))
-
-    def _grouped(self, sql: str, parameters: tuple[object, ...] = ()) -> dict[object, list[object]]:
-        groups: dict[object, list[object]] = {}
-        for group, row_id in self._rows(sql, parameters):
-            groups.setdefault(group, []).append(row_id)
-        return groups
 
     def sessions(self) -> Iterator[dict[str, Any]]:
         """Yields every session in the shape of a session file; those without a row last."""
